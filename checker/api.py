@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike, fspath
-from pathlib import Path
 from types import ModuleType
 from typing import Any, TypedDict, Unpack
 
@@ -99,6 +98,7 @@ class Simulating(TypedDict, total=False):
 class Judging(TypedDict, total=False):
     """Options of judging a table; `zabcheck judge --help` says what each means."""
 
+    protocol: str
     properties: Names
     engine: str
     master: str
@@ -181,14 +181,11 @@ def judge(table: str | PathLike[str], **options: Unpack[Judging]) -> Judged:
         RequestError: the question was wrong, or what reads tables is not installed.
         NoVerdict: Spark failed.
     """
-    from checker.requests.judge import JudgeRequest, answer, own_source
+    from checker.requests.judge import JudgeRequest, answer
     from checker.requests.keywords import fields_of
 
     with sentences():
-        request = JudgeRequest(fspath(table), **fields_of(JudgeRequest, options))
-        if own_source(Path(table), request.protocol) is not None:
-            raise RequestError(f"{fspath(table)} is of a protocol of your own: the command `zabcheck judge` judges it")
-        return Judged(answer(request))
+        return Judged(answer(JudgeRequest(fspath(table), **fields_of(JudgeRequest, options))))
 
 
 def prove_inductive(protocol: AnyProtocol = "zab", **options: Unpack[Inducting]) -> Inductive:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
 import os
 import signal
+import sys
 import threading
 from collections.abc import Generator, Iterator
+from functools import cache
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -36,6 +41,7 @@ LONGEST = (
     "test_prove.py", "test_worlds.py", "test_db19.py", "test_simulator.py", "test_replay.py", "test_bmc.py",
     "test_realise.py", "test_cli.py", "test_judge.py", "test_simulate_command.py", "test_history_abstraction.py",
 )  # fmt: skip
+CACHED = type(cache(len))
 # These start Java, which keeps two cores busy by itself: they are one worker's, one after the other, and begun first.
 ON_SPARK = (
     "test_distributed.py", "test_sweep.py", "test_judge_spark.py", "test_spark_audit.py", "test_spark_rough.py",
@@ -74,6 +80,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None]:
+    """What was cached for a file ends with its last test: a worker runs dozens of files, and would hold all of it
+    (2 GiB)."""
+    yield
+    if nextitem is None or nextitem.path != item.path:
+        forget(item.getparent(pytest.Module).obj)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -87,6 +102,19 @@ def pytest_runtest_makereport(
                 text = f"it cannot be shown: {error!r}"
             report.sections.append(("the run", text))
     return report
+
+
+def forget(module: ModuleType) -> None:
+    """Empty the caches of a file's functions, and free what nobody holds. (Those of the product, and of modules that
+    files share, take half a second of each file to fill again.)"""
+    for value in vars(module).values():
+        if isinstance(value, CACHED) and value.__module__ == module.__name__:
+            value.cache_clear()
+    if terms := sys.modules.get("zabspec.language.symbolic_terms"):
+        terms.forget_terms()
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):  # of glibc alone
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 @pytest.fixture(scope="session")

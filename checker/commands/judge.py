@@ -19,7 +19,7 @@ from checker.commands.common import (
 )
 from checker.commands.publishing import published
 from checker.report.result import Result
-from checker.requests.judge import JudgeRequest, answer, judge_user_table, own_source
+from checker.requests.judge import JudgeRequest, answer
 
 __all__ = ["judge"]
 
@@ -54,12 +54,11 @@ def judge(table: Path, violations: Path | None, names: tuple[str, ...], **flags:
     Exit codes: 0 all held, 1 a run breaks a property, 2 the question was wrong, 3 no verdict, or some are open.
     """
     request = JudgeRequest(str(table), properties=names, **flags)
-    source = own_source(table, request.protocol)
     if violations is not None:
         check_writable(violations, "--violations")
         if violations.resolve().is_relative_to(table.resolve()):
             raise click.UsageError(f"--violations {violations} would write into the table that is judged")
-    found = answer(request) if source is None else judge_user_table(request, source)
+    found = answer(request)
     if violations is None:
         return found, []
     return found, [write_file(violations, "".join(json.dumps(v) + "\n" for v in found.broken).encode())]

@@ -16,17 +16,17 @@ from typing import Any
 from checker.explore import ample_kernel, ghost_kernel, kernel, sleep_kernel
 from checker.explore.breadth_first import Keeper, LevelGroup, Progress
 from checker.explore.reduced import ReducedExplorer
-from checker.explore.reduction import Reducing, collisions
+from checker.explore.reduction import Reducing, collisions, pairs_of
 from checker.explore.result import Exploration, Limits
 from invariants import OF_PAPERS
 from invariants.registry import STEP, TERMINAL, Property
 from zabspec.language import tree as t
 from zabspec.language.conventions import Conventions
-from zabspec.language.footprints import Case, Names, Touch, footprints
+from zabspec.language.footprints import Case, Names, Touch, footprints, guards
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.kinds import Seq
 from zabspec.language.locality import StepLocality
-from zabspec.language.schema import Layout
+from zabspec.language.schema import Layout, Role
 
 __all__ = ["AmpleExplorer", "Narrowing", "conclusive", "free_cases"]
 
@@ -47,6 +47,7 @@ JUDGED_ALIKE = frozenset(
     }
 )  # fmt: skip
 
+OF_ITS_LEADER = (("a",), ("b",))  # what is read of a process on its own, or of the one that it follows
 APART = sum(1 << k for k in range(16) if not k & 1)  # the ways in which the processes that take two steps are two
 
 
@@ -54,6 +55,7 @@ def free_cases(
     own: Mapping[Case, frozenset[Touch]],
     cases: Mapping[Case, frozenset[Touch]],
     read: Iterable[Touch],
+    waits: Iterable[Touch],
     world: Conventions,
 ) -> set[Case]:
     """Of the steps of a process on its own, the cases that collide with no step of another.
@@ -62,13 +64,22 @@ def free_cases(
         own: what they touch, given what is known of such a process.
         cases: what steps touch, of any process.
         read: what properties of steps read of the process that takes one.
+        waits: what decides whether one that is up may take a step that it may not take yet. Where a step of another
+            changes that, all that such a process may do is not known from what it may do now.
     """
-    pairs = frozenset(frozenset(pair) for pair in world.commute)
+    pairs, apart = pairs_of(world.commute), pairs_of(world.commute_apart)
     others = [touched | set(read) for touched in cases.values()]
+    if any(x.writes and x.field == world.follows and x.keys != ("a",) for touched in others for x in touched):
+        return set()  # whom a process follows, others say: whether it has an end of that connection, too
     found = set()
+    let = any(collisions(waits, touched, pairs, apart) & APART for touched in cases.values())
     for case, touched in own.items():
-        mine = {x for x in touched if x.writes or (x.label, x.field) not in world.own_unread} | set(read)
-        if not any(collisions(mine, other, pairs) & APART for other in others):
+        if let and world.own_roles[case.kind] is not None:
+            continue
+        unread = world.own_unread if world.own_roles[case.kind] is not None else ()
+        mine = {x for x in touched if x.writes or x.keys not in OF_ITS_LEADER or (x.label, x.field) not in unread}
+        mine |= set(read)
+        if not any(collisions(mine, other, pairs, apart) & APART for other in others):
             found.add(case)
     return found
 
@@ -174,8 +185,14 @@ class Narrowing(Reducing):
     @property
     def kernels(self) -> tuple[ModuleType, ...]:
         """The modules of kernels: that of ghost abstraction only where ghosts are abstracted."""
-        abstracts = forgets(self.layout, self.properties)
-        return tuple(m for m in super().kernels if abstracts or m is not ghost_kernel)
+        return tuple(m for m in super().kernels if self.abstracts or m is not ghost_kernel)
+
+    @cached_property
+    def abstracts(self) -> bool:
+        """Whether a part of some ghosts is dropped: nothing that is judged asks for it, and nothing that decides which
+        steps are possible, as an oracle of the protocol's own may."""
+        asked = self.model.program.typed(("enabled", "apply")).reads["enabled"]
+        return forgets(self.layout, self.properties) and not FORGOTTEN & asked
 
     def typed_namespace(self, reads: FrontEnd | None = None) -> dict[str, Any]:
         self.front = reads or self.front_end()
@@ -198,13 +215,25 @@ class Narrowing(Reducing):
                 return set()
             read |= own
         cases = footprints(program, self.layout, world)
-        return free_cases(footprints(program, self.layout, world, own=True), cases, read, world)
+        return free_cases(footprints(program, self.layout, world, own=True), cases, read, self.waits, world)
+
+    @property
+    def waits(self) -> set[Touch]:
+        """What decides whether a process may take a step that it may not take yet, budgets aside: they only fall."""
+        fields = self.layout.fields
+        asked = guards(self.model.program.typed(("enabled", "apply")), self.layout, self.conventions)
+        return {
+            x
+            for kind in self.conventions.own_waits
+            for x in asked.get(kind, ())
+            if x.field not in fields or fields[x.field].role is not Role.BUDGET or fields[x.field].observed
+        }
 
     def also_text(self) -> str:
         own = self.conventions.own
         self.front.function(own)
         reads, free = self.front.program.reads[own], self.free()
-        self.leaves_out_states = bool(free) or forgets(self.layout, self.properties)
+        self.leaves_out_states = bool(free) or self.abstracts
         return "\n\n\n".join(
             (
                 super().also_text(),
@@ -225,7 +254,7 @@ class Narrowing(Reducing):
     def numbers(self) -> dict[str, int]:
         n = super().numbers
         at = n["RELATION_AT"] + 2 * n["CASES"] ** 2
-        return {**n, "AMPLE_AT": at, "ABSTRACTS_GHOSTS": forgets(self.layout, self.properties)}
+        return {**n, "AMPLE_AT": at, "ABSTRACTS_GHOSTS": self.abstracts}
 
     @property
     def work(self) -> int:

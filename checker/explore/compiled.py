@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from checker.explore import interface, kernel
 from checker.explore.binding import check_bindings, functions_of
+from checker.explore.memory import Block
 from checker.explore.stuttering import EVERY_STEP, stutters_text, why_every_receipt
 from checker.explore.symmetry import Asymmetric, NotRenamings, asymmetry, why_not_symmetric
 from invariants.binding import full_namespace, refuse_scratch
@@ -398,6 +399,12 @@ class Compiled:
         return ctypes.create_string_buffer(self.work + 64)
 
     @cached_property
+    def steps_room(self) -> Block:
+        """Room for every step that there may be, with the state after it; as for `_work`. It is tens of megabytes where
+        a network has no order, and few of them are ever written: so it is made once, and takes what is written."""
+        return Block((self.model.most_steps + 1) * (self.layout.total + 8))
+
+    @cached_property
     def _room(self) -> type[ctypes.Array[ctypes.c_char]]:
         return ctypes.c_char * self.layout.total
 
@@ -427,8 +434,7 @@ class Compiled:
     def next_states(self, data: bytes) -> list[tuple[int, bytes]]:
         """The steps possible in a state (word with choice), each with the state after it,
         scratch included, in the order that ordinals count."""
-        total = self.layout.total
-        out = ctypes.create_string_buffer((self.model.most_steps + 1) * (total + 8))
+        total, out = self.layout.total, self.steps_room.address
         n = self.successors(self.state(data), out, self.model.most_steps, self._work)
         if n < 0:
             raise AssertionError("a state has more steps than the bound says")

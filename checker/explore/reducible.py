@@ -34,12 +34,27 @@ def why_not_tried(model: Model) -> str:
     """Which feature a model has with which no reduction was tried, in a sentence; empty: none."""
     protocol, c = model.protocol, model.configuration
     for is_so, why in (
-        (not protocol.declared.bounded_by_world, "it declares its own budgets"),
-        (bool(c.budgets), "it has budgets of its own"),
-        (protocol.elects, "an election is a step"),
-        (bool(c.start), "runs begin in a start state"),
-        (bool(protocol.actions or protocol.changes), "there are steps beside the network's"),
-        (model.crashes, "a field of the world says who is down"),
+        (protocol.elects, "an election is a step (elects)"),
+        (bool(c.start), "runs begin in a start state (starts)"),
+        (bool(c.merged_by_promise), f"steps are merged by promise ({', '.join(c.merged_by_promise)})"),
+        (model.fails, "a process has something on a disk (on_disk)"),
+    ):
+        if is_so:
+            return why
+    return why_not_compared(model)
+
+
+def why_not_compared(model: Model) -> str:
+    """Which feature a model has for which reductions are derived, and not yet compared with the second semantics on
+    enough random protocols (docs/reduction.md, What a budget does); empty: none."""
+    protocol, c = model.protocol, model.configuration
+    for is_so, why in (
+        (not protocol.declared.bounded_by_world, "it declares its own budgets (budgets, and not bounded_by_world)"),
+        (bool(c.budgets), "it has budgets of its own (budgets)"),
+        (bool(protocol.actions), "processes act by themselves (@action)"),
+        (bool(protocol.changes), "the environment takes steps (@environment_step)"),
+        (model.crashes, "a field of the world says who is down (no is_down)"),
+        (not protocol.transactions, "nothing is abcast (no transactions)"),
     ):
         if is_so:
             return why
@@ -50,7 +65,7 @@ def why_not_narrowed(model: Model) -> str:
     """Why every state of a model is visited, in a sentence; empty: fewer are enough."""
     c = model.configuration
     for is_so, why in (
-        (bool(model.protocol.disks), "a process has something on a disk"),
+        (bool(model.protocol.disks), "a process has something on a disk (on_disk)"),
         (bool(c.power_losses), "--power-losses"),
     ):
         if is_so:

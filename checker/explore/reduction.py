@@ -9,7 +9,7 @@ either order is declared beside them (`Conventions.commute`).
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from types import ModuleType
@@ -26,7 +26,7 @@ from zabspec.language.kinds import Seq
 from zabspec.language.locality import StepLocality
 from zabspec.language.schema import Layout
 
-__all__ = ["Reducing", "collisions", "relation"]
+__all__ = ["Reducing", "collisions", "pairs_of", "relation"]
 
 I64, PTR = ctypes.c_int64, ctypes.c_void_p
 NEVER = 0xFFFF  # of two cases whose steps are never independent
@@ -37,10 +37,22 @@ NOBODY = 255  # in a class: there is no such process
 SAME: Mapping[tuple[str, str], int] = {("a", "a"): 1, ("a", "b"): 2, ("b", "a"): 4, ("b", "b"): 8}
 
 
-def collisions(one: Iterable[Touch], other: Iterable[Touch], commute: frozenset[frozenset[str]]) -> int:
+Pairs = Collection[frozenset[str]]  # of labels; of one with itself, that label alone
+
+
+def pairs_of(pairs: Iterable[tuple[str, str]]) -> Pairs:
+    """Return pairs of labels, in either order."""
+    return frozenset(frozenset(pair) for pair in pairs)
+
+
+def collisions(one: Iterable[Touch], other: Iterable[Touch], commute: Pairs, apart: Pairs = frozenset()) -> int:
     """For each way in which the processes of two steps may coincide, a bit: whether what they touch collides.
 
     Bit k of the number stands for the coincidences whose bits (`SAME`) make k.
+
+    Args:
+        commute: the pairs of labels that do not collide.
+        apart: those that do not where two processes take the steps.
     """
     needed: set[int] = set()  # the coincidences without which a pair of touches is apart
     by_field: dict[str, list[Touch]] = {}
@@ -50,22 +62,27 @@ def collisions(one: Iterable[Touch], other: Iterable[Touch], commute: frozenset[
         if x.field == ANYTHING or ANYTHING in by_field:
             return NEVER
         for y in by_field.get(x.field, ()):
-            if not (x.writes or y.writes) or (x.label and y.label and frozenset((x.label, y.label)) in commute):
+            labels = frozenset((x.label, y.label)) if x.label and y.label else frozenset()
+            if not (x.writes or y.writes) or (labels and labels in commute):
                 continue
-            pairs = [(p, q) for p, q in zip(x.keys, y.keys, strict=True) if p is not None and q is not None]
-            needed.add(sum({SAME[pair] for pair in pairs}))
+            pairs = {(p, q) for p, q in zip(x.keys, y.keys, strict=True) if p is not None and q is not None}
+            if labels and labels in apart:
+                pairs.add(("a", "a"))
+            needed.add(sum(SAME[pair] for pair in pairs))
     return sum(1 << k for k in range(16) if any(k & bits == bits for bits in needed))
 
 
-def relation(cases: Mapping[Case, frozenset[Touch]], commute: Iterable[tuple[str, str]]) -> list[int]:
+def relation(
+    cases: Mapping[Case, frozenset[Touch]], commute: Iterable[tuple[str, str]], apart: Iterable[tuple[str, str]] = ()
+) -> list[int]:
     """The word of each two cases, row by row in their order; behind the last case they are never independent."""
-    pairs = frozenset(frozenset(pair) for pair in commute)
+    pairs, of_two = pairs_of(commute), pairs_of(apart)
     touched = list(cases.values())
     found: dict[tuple[frozenset[Touch], frozenset[Touch]], int] = {}
     for x in touched:
         for y in touched:
             if (x, y) not in found:
-                found[x, y] = collisions(x, y, pairs)
+                found[x, y] = collisions(x, y, pairs, of_two)
     beyond = MOST_CASES - len(touched)
     rows = [[*(found[x, y] for y in touched), *[NEVER] * beyond] for x in touched]
     return [word for row in [*rows, *[[NEVER] * MOST_CASES] * beyond] for word in row]
@@ -186,7 +203,7 @@ class Reducing(Compiled):
 
     def also_facts(self, typed: t.TypedProgram) -> dict[str, Any]:
         cases = {case: touched | self.own for case, touched in self.classed.items()}
-        return {"relation": relation(cases, self.conventions.commute)}
+        return {"relation": relation(cases, self.conventions.commute, self.conventions.commute_apart)}
 
     @cached_property
     def numbers(self) -> dict[str, int]:

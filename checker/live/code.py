@@ -17,7 +17,6 @@ from invariants.registry import Property
 from zabspec.authoring.declaration import said_at
 from zabspec.language import derive
 from zabspec.language.cache_key import digest_of, program_digest
-from zabspec.language.jit import MachineCode
 from zabspec.language.program import own_names
 from zabspec.language.schema import Field, Role
 from zabspec.language.symmetry import Trusted, asymmetries
@@ -191,10 +190,6 @@ class LiveCode(Compiled):
         found = asymmetries(front, roots, Trusted(DECODERS, (), self.model.generated_files))
         return f"the text tells processes apart: {found[0].sentence()}" if found else ""
 
-    def _bind(self, code: MachineCode) -> None:
-        super()._bind(code)
-        self.out = ctypes.create_string_buffer((self.model.most_steps + 1) * (self.layout.total + 8))
-
     # --- single states ---------------------------------------------------------------------------
 
     def stable(self, data: bytes, which: int = 0) -> bytes:
@@ -209,11 +204,11 @@ class LiveCode(Compiled):
         Raises:
             ValueError: one of them meets an error.
         """
-        size, total = self.layout.size, self.layout.total
-        n = self.stable_successors(self.state(data), named, self.out, self.model.most_steps, self._work)
+        size, total, out = self.layout.size, self.layout.total, self.steps_room.address
+        n = self.stable_successors(self.state(data), named, out, self.model.most_steps, self._work)
         if n < 0:
             raise ValueError("a value would leave its range")
-        raw = ctypes.string_at(self.out, n * (total + 8))
+        raw = ctypes.string_at(out, n * (total + 8))
         pieces = (raw[at : at + total + 8] for at in range(0, len(raw), total + 8))
         return [(int.from_bytes(piece[:8], "little"), piece[8 : 8 + size]) for piece in pieces]
 

@@ -196,7 +196,7 @@ class LiveRun:
         while (g := self.graph).expanded < g.nodes and not g.error and not g.clash:
             began = time.perf_counter()
             done = self.code.expand_stable(
-                self.state.address, PIECE, self.data.address, self.code.out, self.work.address, g.address
+                self.state.address, PIECE, self.data.address, self.code.steps_room.address, self.work.address, g.address
             )
             if done < PIECE and g.expanded < g.nodes and not g.error and not g.clash:
                 self.grow()

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from checker.report.result import Part, Result, Table, Verdict
 from traces.explain.folding import fitted
 
 if TYPE_CHECKING:
-    from traces.judging.own import ObservationTotals
     from traces.judging.totals import Totals
     from traces.judging.unknowns import Unknown, Where
 
-__all__ = ["JudgedTable", "JudgedUserTable"]
+__all__ = ["JudgedTable"]
 
 QUOTED = 3  # violations of a property that the text quotes
 SEVEREST = ("violated", "undecided", "open", "not judged", "held")  # what is said of many runs is the first of these
-OF_USER_TABLES = ("held", "premise not reached", "violated", "open", "not judged")
+OF_OBSERVATIONS = ("held", "premise not reached", "violated", "open", "not judged")
 
 
 @dataclass(frozen=True)
 class JudgedTable(Result):
-    """The verdicts on the runs of a table.
+    """The verdicts on the runs of a table, of events or of what a user protocol shows.
 
     Attributes:
         table: its file.
@@ -41,6 +40,22 @@ class JudgedTable(Result):
     kind = "judge"
     indent = 2
 
+    @property
+    def looked_at(self) -> str:
+        """How much was judged."""
+        return f"{plural_runs(self.totals.runs)}, {self.totals.rows:,} {self.totals.what}"
+
+    @property
+    def of_events(self) -> bool:
+        return self.totals.what == "events"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What may be said of a property in a run, in the order of the columns."""
+        from traces.judging.totals import COUNTS
+
+        return COUNTS if self.of_events else OF_OBSERVATIONS
+
     def gaps_of(self, *names: str) -> list[tuple[str, Unknown, Where]]:
         """The gaps that leave properties open, in the order of these names; those of `""` are to be said of rows."""
         from traces.judging.unknowns import GAPS
@@ -57,7 +72,7 @@ class JudgedTable(Result):
 
     @property
     def sentence(self) -> str:
-        looked_at = f"{plural_runs(self.totals.runs)}, {self.totals.rows:,} events"
+        looked_at = self.looked_at
         verdicts = {v.name: v.verdict for v in self.said()}
         if violated := [name for name, word in verdicts.items() if word == "violated"]:
             return f"VIOLATED: {', '.join(violated)}; {looked_at}"
@@ -79,13 +94,13 @@ class JudgedTable(Result):
 
     def parts(self) -> Sequence[Part]:
         """The counts as a table, then the first violations of each property."""
-        from traces.judging.totals import COUNTS
         from traces.judging.unknowns import sentence
 
-        totals, names = self.totals, self.judged
-        used = [what for what in COUNTS if what in COUNTS[:3] or any(totals.count(n, what) for n in names)]
+        totals, names, words = self.totals, self.judged, self.words
+        always = words[:3] if self.of_events else words
+        used = [what for what in words if what in always or any(totals.count(n, what) for n in names)]
         rows = [(n, *(f"{totals.count(n, what):,}" for what in used)) for n in names]
-        parts: list[Part] = [f"{plural_runs(totals.runs)}, {totals.rows:,} events", Table(rows, ("property", *used))]
+        parts: list[Part] = [self.looked_at, Table(rows, ("property", *used))]
         for name in names:
             found = [v for v in totals.violations if v.property == name]
             for v in found[:QUOTED]:
@@ -103,81 +118,33 @@ class JudgedTable(Result):
         return [*parts, *([fitted("\n".join(self.notes))] if self.notes else [])]
 
     def as_json(self) -> dict[str, Any]:
-        from traces.judging.totals import COUNTS
-
         totals = self.totals
+        open_ = [
+            {"property": n, "column": gap.column, "run": where.run, "row": where.row if where.row >= 0 else None}
+            | {"runs": where.runs, "why": gap.why}
+            for n, gap, where in self.gaps_of(*self.judged)
+        ]
         return {
             "table": self.table,
             "request": self.request,
             "runs": totals.runs,
             "rows": totals.rows,
             "properties": [
-                {"name": n} | {what.replace(" ", "_"): totals.count(n, what) for what in COUNTS} for n in self.judged
+                {"name": n} | {what.replace(" ", "_"): totals.count(n, what) for what in self.words}
+                for n in self.judged
             ],
             "violations": self.broken,
-            "open": [
-                {"property": n, "column": gap.column, "run": where.run, "row": where.row if where.row >= 0 else None}
-                | {"runs": where.runs, "why": gap.why}
-                for n, gap, where in self.gaps_of(*self.judged)
-            ],
+            **({"open": open_} if self.of_events else {}),
             "notes": self.notes,
             "exit_code": self.exit_code,
         }
 
     @property
     def broken(self) -> list[dict[str, Any]]:
-        """Every violation, as JSON."""
-        return [v.as_dict() for v in self.totals.violations]
-
-
-@dataclass(frozen=True)
-class JudgedUserTable(Result):
-    """The verdicts on the runs of a table of a user protocol.
-
-    Attributes:
-        table: its file.
-        exit_code: with what is open, or without.
-    """
-
-    table: str
-    totals: ObservationTotals
-    exit_code: int = 0
-    request: Mapping[str, Any] | None = None
-
-    kind = "judge"
-    indent = 2
-
-    @property
-    def sentence(self) -> str:
-        return f"{plural_runs(self.totals.runs)}, {self.totals.rows:,} observations"
-
-    def said(self) -> Iterator[Verdict]:
-        for name, counts in self.totals.counts.items():
-            yield Verdict(name, next((word for word in SEVEREST if counts.get(word)), "premise not reached"))
-
-    def parts(self) -> Sequence[Part]:
-        totals = self.totals
-        rows = [(n, *(f"{c[w]:,}" for w in OF_USER_TABLES)) for n, c in totals.counts.items()]
-        parts: list[Part] = [self.sentence, Table(rows, ("property", *OF_USER_TABLES))]
-        for b in totals.broken[: QUOTED * len(totals.counts)]:
-            when = "" if b.time is None else f" at time {b.time}"
-            parts.append(fitted(f"{b.name} is violated in run {b.run}{when}: {b.why}"))
-        return [*parts, *([fitted("\n".join(totals.notes))] if totals.notes else [])]
-
-    def as_json(self) -> dict[str, Any]:
-        totals = self.totals
-        return {
-            "table": self.table, "request": self.request, "runs": totals.runs, "rows": totals.rows,
-            "properties": [
-                {"name": n, **{w.replace(" ", "_"): c[w] for w in OF_USER_TABLES}} for n, c in totals.counts.items()
-            ],
-            "violations": self.broken, "notes": totals.notes, "exit_code": self.exit_code,
-        }  # fmt: skip
-
-    @property
-    def broken(self) -> list[dict[str, Any]]:
-        """Every violation, as JSON."""
-        return [asdict(b) for b in self.totals.broken]
+        """Every violation, as JSON; of observations nothing is known but the run and the time."""
+        if self.of_events:
+            return [v.as_dict() for v in self.totals.violations]
+        return [{"run": v.run, "name": v.property, "why": v.why, "time": v.time} for v in self.totals.violations]
 
 
 def plural_runs(runs: int) -> str:

@@ -13,12 +13,11 @@ from checker.requests.model import near
 from checker.requests.request import Request, at_least
 
 if TYPE_CHECKING:
-    from checker.report.judged import JudgedTable, JudgedUserTable
-    from traces.judging.own import ObservationTotals
+    from checker.report.judged import JudgedTable
     from traces.judging.totals import Totals, Unit
     from traces.tables.own import Source
 
-__all__ = ["ENGINES", "JudgeRequest", "answer", "judge_user_table", "own_source"]
+__all__ = ["ENGINES", "JudgeRequest", "answer"]
 
 ENGINES = ("plain", "spark")
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
@@ -60,82 +59,6 @@ class JudgeRequest(Request):
         at_least(self, 1, "threads")
 
 
-def own_source(table: Path, protocol: str) -> Source | None:
-    """What a table of somebody's own protocol is of; None: it is an ordinary event table.
-
-    Raises:
-        RequestError: there is no table, or not that text.
-    """
-    from traces.tables.table import TableError, check_arrow
-
-    try:
-        check_arrow()
-        from traces.tables.own import source_of
-
-        found = source_of(table, protocol)
-    except TableError as problem:
-        raise RequestError(str(problem)) from None
-    if protocol and found is None:
-        raise RequestError(f"--protocol is for tables of your own protocol, and {table} is none")
-    return found
-
-
-def judge_user_table(request: JudgeRequest, source: Source) -> JudgedUserTable:
-    """Judge a table of a user protocol.
-
-    Raises:
-        RequestError: the request is wrong.
-        NoVerdict: Spark failed.
-    """
-    from checker.report.judged import JudgedUserTable
-    from invariants import properties_of
-    from traces.tables.table import TableError
-
-    if request.threads is not None:
-        raise RequestError("a table of your own protocol is read by one thread; --master 'local[2]' takes two cores")
-    known = [p.name for p in properties_of(source.protocol) if p.default]
-    for name in request.properties:
-        if name not in known:
-            raise RequestError(f"there is no property {name!r}{near(name, known) or f'; there are {known}'}")
-    try:
-        tally = own_judged(Path(request.table), source, request)
-    except TableError as problem:
-        raise RequestError(str(problem)) from None
-    if not tally.runs:
-        raise RequestError(f"{request.table}: there is no run in this table")
-    is_open = any(c["open"] for c in tally.counts.values()) and not request.allow_open
-    judged = any(c["held"] + c["violated"] + c["premise not reached"] + c["open"] for c in tally.counts.values())
-    code = VIOLATED if tally.broken else NO_VERDICT if is_open or not judged else HELD
-    return JudgedUserTable(request.table, tally, code, request.as_json())
-
-
-def own_judged(table: Path, source: Source, request: JudgeRequest) -> ObservationTotals:
-    """What judging a table of somebody's own protocol comes to, by the engine that was asked for.
-
-    Raises:
-        TableError: a run cannot be judged.
-        RequestError, NoVerdict: there is no Spark, or it failed.
-    """
-    from checker.report.progress import StatusLine
-    from traces.judging.own import judge_own, judge_own_on_spark
-    from traces.spark import NoSpark, SparkFailed
-
-    with StatusLine() as line:
-
-        def progress(done: int, everything: int) -> None:
-            if line.due():
-                line.show(f"{done:,} of {everything:,} rows judged ({100 * done // max(1, everything)} %)")
-
-        if request.engine != "spark" and request.master is None:
-            return judge_own(table, source, request.properties, progress)
-        try:
-            return judge_own_on_spark(table, source, request.properties, request.master, progress)
-        except NoSpark as problem:
-            raise RequestError(f"{problem}; --engine plain needs no Spark") from None
-        except SparkFailed as problem:
-            raise NoVerdict(str(problem)) from None
-
-
 def answer(request: JudgeRequest) -> JudgedTable:
     """Judge a table; nothing is printed.
 
@@ -149,23 +72,66 @@ def answer(request: JudgeRequest) -> JudgedTable:
     table = Path(request.table)
     try:
         check_arrow("numpy")
+        from traces.tables.own import source_of
+
+        source = source_of(table, request.protocol)
+        if source is not None:
+            units, known = own_units(request, source)
+        elif request.protocol:
+            raise RequestError(f"--protocol is for tables of your own protocol, and {table} is none")
+        else:
+            units, known = event_units(request)
+        tally = judged(units, request) if units else None
+        if tally is None or not tally.runs:
+            raise TableError(f"{table}: there is no run in this table")
     except TableError as problem:
         raise RequestError(str(problem)) from None
+    asked = tuple(name for name in known if not request.properties or name in request.properties)
+    unsettled = ("undecided",) if request.allow_open else ("undecided", "open")
+    settled = source is None or any_is(tally, asked, ("held", "violated", "premise not reached", "open"))
+    code = VIOLATED if tally.violations else NO_VERDICT if any_is(tally, asked, unsettled) or not settled else HELD
+    return JudgedTable(request.table, tally, asked, code, request.as_json())
+
+
+def event_units(request: JudgeRequest) -> tuple[Sequence[Unit], list[str]]:
+    """The units of an event table, and the properties that such tables are judged by.
+
+    Raises:
+        TableError: it is none.
+        RequestError: there is no such property, or none of histories.
+    """
     from traces.judging.judge import read_units
     from traces.judging.runs import JUDGED
 
-    check_names(request.properties, [p.name for p in JUDGED])
-    try:
-        units = read_units(table)
-        if not units:
-            raise TableError(f"{table}: there is no run in this table")
-        tally = judged(units, request)
-    except TableError as problem:
-        raise RequestError(str(problem)) from None
-    asked = tuple(p.name for p in JUDGED if not request.properties or p.name in request.properties)
-    unsettled = ("undecided",) if request.allow_open else ("undecided", "open")
-    code = VIOLATED if tally.violations else NO_VERDICT if any_is(tally, asked, unsettled) else HELD
-    return JudgedTable(request.table, tally, asked, code, request.as_json())
+    known = [p.name for p in JUDGED]
+    check_names(request.properties, known)
+    return read_units(Path(request.table)), known
+
+
+def own_units(request: JudgeRequest, source: Source) -> tuple[Sequence[Unit], list[str]]:
+    """The units of a table of what a protocol shows, and the properties that it declares.
+
+    Raises:
+        TableError: it is none.
+        RequestError: there is no such property, or threads are asked for.
+    """
+    from invariants import properties_of
+    from invariants.registry import HISTORY
+    from traces.judging.own import observed_units
+
+    if request.threads is not None:
+        raise RequestError("a table of your own protocol is read by one thread; --master 'local[2]' takes two cores")
+    named = {p.name: p for p in properties_of(source.protocol)}
+    known = [name for name, p in named.items() if p.default]
+    for name in request.properties:
+        if name in named and name not in known:
+            raise RequestError(f"a table is not judged by {name}: it is an @invariant; @safety is judged of every run")
+        if name not in known:
+            raise RequestError(f"there is no property {name!r}{near(name, known) or f'; there are {known}'}")
+        if (of := named[name].of) != HISTORY:
+            said = f"it is over {of}s, and a table has what observations show: over='history'"
+            raise RequestError(f"a table is not judged by {name}: {said}")
+    return observed_units(Path(request.table), source), known
 
 
 def check_names(names: tuple[str, ...], known: list[str]) -> None:
@@ -187,7 +153,7 @@ def check_names(names: tuple[str, ...], known: list[str]) -> None:
             raise RequestError(f"there is no property {name!r}{near(name, known) or '; see `zabcheck properties`'}")
 
 
-def judged(units: list[Unit], request: JudgeRequest) -> Totals:
+def judged(units: Sequence[Unit], request: JudgeRequest) -> Totals:
     """What judging comes to, by the engine that was asked for.
 
     Raises:
@@ -200,8 +166,10 @@ def judged(units: list[Unit], request: JudgeRequest) -> Totals:
 
     engine = request.engine
     rows = sum(u.rows for u in units)
+    own = units[0].totals(()).what == "observations"  # judged by one thread, and on Spark only if asked to
     if engine is None:
-        engine = "spark" if request.master is not None or rows > LARGE else "plain"
+        engine = "spark" if request.master is not None or (rows > LARGE and not own) else "plain"
+    threads = 1 if own else request.threads or os.cpu_count() or 1
     with StatusLine() as line:
 
         def progress(done: int, everything: int, tally: Totals) -> None:
@@ -210,7 +178,7 @@ def judged(units: list[Unit], request: JudgeRequest) -> Totals:
                 line.show(f"{done:,} of {everything:,} rows judged ({100 * done // max(1, everything)} %){broken}")
 
         if engine == "plain":
-            return judge_plainly(units, request.properties, request.threads or os.cpu_count() or 1, progress)
+            return judge_plainly(units, request.properties, threads, progress)
         try:
             return judge_on_spark(units, request.properties, request.master, progress)
         except NoSpark as problem:

@@ -50,10 +50,11 @@ def answer(request: RealiseRequest, begin: Callable[[Trace], None] | None = None
     Raises:
         RequestError: there is no such trace, or simulated runs are not judged by the property that it violates.
     """
+    from traces.judging.simulated import why_not_judged
     from traces.shorten.realise import realise, wanted_of
 
     given = verified_trace(Path(request.trace))
-    name, protocol = given.property_name, given.model.protocol
+    name = given.property_name
     if not name:
         raise RequestError(f"{request.trace} breaks no property")
     wanted = wanted_of(name, given.configuration)
@@ -62,5 +63,5 @@ def answer(request: RealiseRequest, begin: Callable[[Trace], None] | None = None
     try:
         return given, realise(wanted, request.attempts, request.time_limit, request.threads or os.cpu_count() or 1)
     except KeyError:
-        judged = "of histories" if protocol.declared.replicas else "of histories, or of states without their mail"
-        raise RequestError(f"{name} is not a property {judged}, which simulated runs are judged by") from None
+        why = why_not_judged(given.configuration.protocol, name)
+        raise RequestError(f"simulated runs are not judged by {name}: {why}") from None

@@ -27,7 +27,7 @@ from checker.symbolic.unroll import ERROR_BITS, Round, Unrolling
 from invariants.binding import full_namespace
 from invariants.registry import STEP, Property
 from zabspec.language.symbolic_memory import values_of
-from zabspec.language.symbolic_terms import Truth, and_, equal, not_, or_
+from zabspec.language.symbolic_terms import Truth, and_, equal, forget_terms, not_, or_
 from zabspec.language.z3_terms import Z3Terms
 from zabspec.model import Model
 
@@ -143,6 +143,8 @@ def check_in_time(
         interruptibly(partial(check, model, properties, bounds, start, progress, found), seconds)
     except TimeoutError:
         return replace(found, reason="out of time", broken=(), schedule=(), seconds=[*found.seconds])
+    finally:
+        forget_terms()
     return found
 
 

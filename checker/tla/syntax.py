@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import dataclass_transform
 
 __all__ = [
     "FALSE",
@@ -27,8 +28,15 @@ __all__ = [
 WIDTH = 110
 
 
-@dataclass(frozen=True)
-class Text:
+@dataclass_transform(frozen_default=True)
+class Part:
+    """What expressions are made of; each of its subclasses is a dataclass."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
+
+
+class Text(Part):
     """What fits a line. `loose`: it wants parentheses where an operator is beside it."""
 
     text: str
@@ -39,29 +47,25 @@ class Text:
         return f"({self.text})" if self.loose else self.text
 
 
-@dataclass(frozen=True)
-class Let:
+class Let(Part):
     names: tuple[tuple[str, Node], ...]
     body: Node
 
 
-@dataclass(frozen=True)
-class If:
+class If(Part):
     test: Node
     then: Node
     other: Node
 
 
-@dataclass(frozen=True)
-class Many:
+class Many(Part):
     """A conjunction or disjunction, `op` being /\\ or \\/."""
 
     op: str
     parts: tuple[Node, ...]
 
 
-@dataclass(frozen=True)
-class Quantified:
+class Quantified(Part):
     """`quantifier` is \\A or \\E."""
 
     quantifier: str

@@ -27,6 +27,15 @@ def run(*arguments: str) -> Result:
     return result
 
 
+def assert_refused(result: Result, sentence: str) -> None:
+    """The question was wrong: exit code 2, and one sentence on stderr alone."""
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert sentence in result.stderr
+    assert result.stderr.startswith("zabcheck: ")
+    assert result.stderr.count("\n") == 1
+
+
 def interrupted(
     *arguments: str, after: float, environment: dict[str, str] | None = None
 ) -> tuple[int, str, str, float]:

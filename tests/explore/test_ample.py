@@ -36,7 +36,7 @@ from zabspec.model import Configuration, Model
 from zabspec.protocols import zab_variants
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.protocols.zab_variants import Variant
-from zabspec.worlds.steps import FOLLOWER_LEARNS, RECOVER, TO_FOLLOWER
+from zabspec.worlds.steps import ENVIRONMENT, FOLLOWER_LEARNS, RECOVER, TO_FOLLOWER
 
 DEFAULT = [p for p in properties_of("zab") if p.default and p.judges("zab")]
 SMALL = Configuration(nodes=3, txns=1, timeouts=1, crashes=0, losses=0)
@@ -360,13 +360,34 @@ def test_a_case_that_collides_with_another_process_is_not_free() -> None:
     world = narrowing(SMALL).conventions
     case, other = Case(RECOVER), Case(TO_FOLLOWER, 5)
     writes = frozenset({Touch("x", ("a",), True)})
-    assert free_cases({case: writes}, {other: writes}, (), world) == {case}
-    assert free_cases({case: writes}, {other: frozenset({Touch("x", ("b",), False)})}, (), world) == set()
-    assert free_cases({case: writes}, {other: frozenset({Touch("x", (None,), False)})}, (), world) == set()
+    assert free_cases({case: writes}, {other: writes}, (), (), world) == {case}
+    assert free_cases({case: writes}, {other: frozenset({Touch("x", ("b",), False)})}, (), (), world) == set()
+    assert free_cases({case: writes}, {other: frozenset({Touch("x", (None,), False)})}, (), (), world) == set()
     budget = frozenset({Touch("crashes_left", (), True)})
-    assert free_cases({case: budget}, {other: budget}, (), world) == set()
-    unread = frozenset({Touch("role", ("b",), False, "disconnect")})
-    assert free_cases({case: unread}, {other: frozenset({Touch("role", ("a",), True)})}, (), world) == {case}
+    assert free_cases({case: budget}, {other: budget}, (), (), world) == set()
+    unread, leads = (
+        frozenset({Touch("role", ("b",), False, "disconnect")}),
+        {other: frozenset({Touch("role", ("a",), True)})},
+    )
+    assert free_cases({other: unread}, leads, (), (), world) == {other}
+    assert free_cases({case: unread}, leads, (), (), world) == set(), "one that is down may not have closed its end"
+    anybody = frozenset({Touch("role", (None,), False, "disconnect")})
+    assert free_cases({other: anybody}, leads, (), (), world) == set(), "another end may be open"
+
+
+def test_what_others_may_let_a_process_do_is_waited_for() -> None:
+    """Where the environment changes what an action looks at, no receipt is free; a recovery is, since who is down acts
+    on nothing else. Nor is any step where others say whom a process follows."""
+    world = narrowing(SMALL).conventions
+    down, up, around = Case(RECOVER), Case(TO_FOLLOWER, 5), Case(ENVIRONMENT)
+    own = {down: frozenset({Touch("x", ("a",), True)}), up: frozenset({Touch("y", ("a",), True)})}
+    changes = {around: frozenset({Touch("season", (), True)})}
+    waits = {Touch("season", (), False), Touch("z", ("a",), False)}
+    assert free_cases(own, changes, (), (), world) == {down, up}
+    assert free_cases(own, changes, (), waits, world) == {down}
+    assert free_cases(own, {around: frozenset({Touch("z", ("a",), True)})}, (), waits, world) == {down, up}
+    assert free_cases(own, {around: frozenset({Touch("z", (None,), True)})}, (), waits, world) == {down}
+    assert free_cases(own, {around: frozenset({Touch("leader", (None,), True)})}, (), (), world) == set()
 
 
 @pytest.mark.slow(seconds=1)
@@ -439,7 +460,7 @@ def test_a_large_exploration_says_what_was_left_out(monkeypatch: pytest.MonkeyPa
     assert "(reduced: only those that were visited)" in " ".join(found.output.split())
     assert "ample sets: fewer states, all verdicts" in found.output
     assert "at most" in found.output
-    assert "explored to exhaustion (depth 55, reduced)" in " ".join(found.output.split())
+    assert "explored to exhaustion (depth 56, reduced)" in " ".join(found.output.split())
 
 
 @pytest.mark.slow(seconds=2)

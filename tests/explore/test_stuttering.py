@@ -262,11 +262,7 @@ def interpreted(c: Configuration, every_step: bool = False, depth: int | None = 
 
 # What breaks, at which depth, in a run that needs a receipt which is not nothing.
 BROKEN = {
-    "": ("nobody-is-answered", 3),
-    "equal": ("nobody-is-answered", 3),
-    "itself": ("nobody-is-answered", 3),
-    "again": ("nobody-is-answered", 3),
-    "chooses": ("nobody-is-answered", 3),
+    **dict.fromkeys(("", "equal", "itself", "again", "chooses"), ("nobody-is-answered", 3)),
     "ghost": ("nothing-seen", 2),
     "disk": ("nothing-stored", 2),
 }

@@ -145,6 +145,16 @@ def test_a_violation_is_told_with_the_moment_in_which_it_was_first() -> None:
     assert min(seen.values()) >= much(10, 2), seen
 
 
+def test_two_chains_to_one_transaction_may_share_a_part() -> None:
+    """p4 and p5 delivered t4 with something else each, and either PO-precedes it through t3 alone."""
+    a, b, c, d = (Txn(k, 1, k) for k in (1, 2, 3, 4))
+    events: list[Any] = [Abcast(Instance(1, 0, 0), a), Deliver(1, 0, a), Abcast(Instance(2, 1, 0), b)]
+    events += [Deliver(2, 0, a), Deliver(2, 0, b), Abcast(Instance(3, 2, 0), c)]
+    events += [Deliver(3, 0, c), Abcast(Instance(4, 3, 0), d)]
+    events += [Deliver(4, 0, b), Deliver(4, 0, d), Deliver(5, 0, a), Deliver(5, 0, d)]
+    assert verdicts_of(judge_rows(rows_of(History(6, tuple(events))), OBSERVED))["strict-causality"] == "held"
+
+
 # --- histories that break one property, and what it implies --------------------------------------
 
 
@@ -282,7 +292,7 @@ def compiled_ghosts(walk: Recorder) -> Compiled:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variant", ["commit-on-propose", "commit-named-only"])
+@pytest.mark.parametrize("variant", ["commit-on-propose", "commit-named-only,acks-ignored"])
 def test_counterexamples_break_in_their_table_what_they_break(tmp_path: Path, variant: str) -> None:
     model = model_of(Configuration(timeouts=1, crashes=0, losses=0, variant=variant))
     of_histories = tuple(p for p in JUDGED if p.name in KERNEL and p.judges("zab"))

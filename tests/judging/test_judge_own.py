@@ -7,6 +7,7 @@ import json
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -14,8 +15,10 @@ from click.testing import CliRunner
 import zabcheck
 from checker.cli import main
 from tests.judging.own_tables import Row, runs, write
-from traces.judging.own import ObservationTotals, Seen, judge_own, judge_stretch, stretches_of
-from traces.tables.own import Source, source_of
+from traces.judging.judge import judge_plainly
+from traces.judging.own import ObservedUnit, Seen, observed_units
+from traces.judging.totals import COUNTS, Totals
+from traces.tables.own import source_of
 from traces.tables.table import TableError
 
 pytest.importorskip("pyarrow")
@@ -26,27 +29,36 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("own")
 
 
-def judged(path: Path) -> ObservationTotals:
+def units_of(path: Path) -> list[ObservedUnit]:
     source = source_of(path)
     assert source is not None
-    return judge_own(path, source)
+    return observed_units(path, source)
 
 
-def as_dict(tally: ObservationTotals) -> dict[str, object]:
-    return {**vars(tally), "counts": {n: {w: k for w, k in c.items() if k} for n, c in tally.counts.items()}}
+def judged(path: Path) -> Totals:
+    return judge_plainly(units_of(path), (), 1)
+
+
+def as_dict(tally: Totals) -> dict[str, Any]:
+    return {**vars(tally), "counts": tally.counts.tolist()}
 
 
 def test_a_table_comes_to_what_its_runs_come_to_alone(folder: Path, tmp_path: Path) -> None:
     made, schema = runs(folder)
     whole = judged(write(tmp_path / "t.parquet", (row for run in made for row in run), schema))
-    apart = ObservationTotals()
+    each = []
     for k, run in enumerate(made):
-        apart.add(judged(write(tmp_path / f"{k}.parquet", run, schema)))
+        each.append(judged(write(tmp_path / f"{k}.parquet", run, schema)))
         (tmp_path / f"{k}.parquet").unlink()
+    apart = Totals(names=whole.names, what="observations")
+    for tally in each:
+        apart.add(tally)
     assert as_dict(whole) == as_dict(apart)
     assert whole.runs == 6
-    assert whole.counts["agreement"]["violated"] == 3
-    assert all("has committed, and" in b.why for b in whole.broken)
+    assert whole.count("agreement", "violated") == 3
+    assert whole.names == ("agreement",)
+    assert whole.counts.shape == (1, len(COUNTS))
+    assert all("has committed, and" in v.why for v in whole.violations)
 
 
 def test_what_is_judged_apart_does_not_matter(folder: Path, tmp_path: Path) -> None:
@@ -64,24 +76,25 @@ def test_what_is_judged_apart_does_not_matter(folder: Path, tmp_path: Path) -> N
         cut = chance.randrange(1, len(order))
         for name, part in (("a", order[:cut]), ("b", order[cut:])):
             write(files / f"{name}.parquet", (row for run in part for row in run), schema, chance.randrange(1, 40))
-        many.add(len(stretches_of(files)) > 1)
+        many.add(len(units_of(files)) > 1)
         found = as_dict(judged(files))
         for which in (usual, found):
-            which["broken"] = sorted(which["broken"], key=lambda b: b.run)  # type: ignore[call-overload]
+            which["violations"] = sorted(which["violations"], key=lambda v: v.run)
         assert found == usual
     assert True in many
 
 
-def test_a_stretch_ends_where_no_run_goes_on(folder: Path, tmp_path: Path) -> None:
+def test_a_unit_ends_where_no_run_goes_on(folder: Path, tmp_path: Path) -> None:
     made, schema = runs(folder)
     rows = [row for run in made for row in run]
-    found = stretches_of(write(tmp_path / "t.parquet", rows, schema, 3))
-    assert found[0].least == 8
-    assert all(a.most is not None and b.least is not None and a.most < b.least for a, b in itertools.pairwise(found))
-    assert sum(x.rows for x in found) == len(rows)
+    found = units_of(write(tmp_path / "t.parquet", rows, schema, 3))
+    between = [unit.runs() or (0, 0) for unit in found]
+    assert between[0][0] == 8
+    assert all(a[1] < b[0] for a, b in itertools.pairwise(between))
+    assert sum(unit.rows for unit in found) == len(rows)
     assert len(found) > 1
     late: list[Row] = [{**made[0][0], "run": 0}, *rows, {**made[0][0], "run": -1}]
-    assert len(stretches_of(write(tmp_path / "t.parquet", late, schema, 3))) == 1, "the last row is of the least run"
+    assert len(units_of(write(tmp_path / "t.parquet", late, schema, 3))) == 1, "the last row is of the least run"
 
 
 def test_what_is_no_table_is_a_sentence(folder: Path, tmp_path: Path) -> None:
@@ -104,17 +117,15 @@ def test_what_is_no_table_is_a_sentence(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_footer_that_lies_is_found_out(folder: Path, tmp_path: Path) -> None:
-    """A stretch is judged apart because its footer says which runs are there."""
+    """A unit is judged apart because its footer says which runs are there."""
     made, schema = runs(folder)
-    path = write(tmp_path / "t.parquet", made[0], schema)
-    source = source_of(path)
-    assert source is not None
-    (stretch,) = stretches_of(path)
-    for lie in (replace(stretch, least=9, most=9), replace(stretch, least=0, most=7)):
+    (unit,) = units_of(write(tmp_path / "t.parquet", made[0], schema, 100))
+    (part,) = unit.parts
+    for least, most in ((9, 9), (0, 7)):
         with pytest.raises(TableError, match="footer says that no row is of run 8"):
-            judge_stretch(source, (), lie)
+            replace(unit, parts=(replace(part, least=least, most=most),)).judge(())
     with pytest.raises(TableError, match="its text is another by now"):
-        judge_stretch(Source(source.protocol, "other", source.configuration), (), stretch)
+        replace(unit, source=replace(unit.source, text="other")).judge(())
 
 
 def test_numbers_that_were_seen() -> None:
@@ -138,8 +149,10 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     done = CliRunner().invoke(main, ["judge", str(path), "--threads", "2"], prog_name="zabcheck")
     assert done.exit_code == 2
     assert "read by one thread" in done.stderr
-    with pytest.raises(zabcheck.RequestError, match="the command `zabcheck judge` judges it"):
-        zabcheck.judge(path)
+    found = zabcheck.judge(path)
+    assert (found.exit_code, list(found.violations)) == (1, ["agreement"])
+    assert found.sentence == f"VIOLATED: agreement; 6 runs, {said['rows']:,} observations"
+    assert [v.run for v in found.broken] == [v["run"] for v in said["violations"]]
 
 
 SHOWN = '''"""A door, which is opened once a turn."""
@@ -204,7 +217,7 @@ def test_a_table_of_a_trace_is_judged_as_the_trace(tmp_path: Path, monkeypatch: 
     assert CliRunner().invoke(main, ["export", "t.json", "--to", "parquet", "--output", "t.parquet"]).exit_code == 0
     tally = judged(tmp_path / "t.parquet")
     assert tally.rows == 4
-    assert [(b.name, b.time) for b in tally.broken] == [("once", 2)]
+    assert [(v.property, v.time) for v in tally.violations] == [("once", 2)]
 
 
 def test_a_run_from_elsewhere_is_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,4 +231,38 @@ def test_a_run_from_elsewhere_is_no_table(tmp_path: Path, monkeypatch: pytest.Mo
     for command in ([*asked, "--table", "t.parquet"], ["export", "t.json", "--to", "parquet", "--output", "t.parquet"]):
         refused = CliRunner().invoke(main, command)
         assert refused.exit_code == 2
-        assert "a table begins in the first state, and this run begins in 'before'" in refused.output
+        assert "a table begins in the first state, and this run begins in 'before' (starts)" in refused.output
+
+
+OTHERS = """
+@safety(witness=was_open)
+def in_turn(s: State) -> bool:
+    \"\"\"Nobody turns twice.\"\"\"
+    return s.turned[0] < 2
+
+
+@invariant
+def ever(s: State) -> bool:
+    \"\"\"It is opened.\"\"\"
+    return s.opened > 0
+
+
+"""
+
+
+@pytest.mark.parametrize("engine", ["plain", "spark"])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("in-turn", "it is over states, and a table has what observations show: over='history'"),
+     ("ever", "it is an @invariant; @safety is judged of every run")],
+)  # fmt: skip
+def test_a_property_that_no_table_has_is_refused_by_what_it_needs(
+    engine: str, name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("door.py").write_text(SHOWN.replace("PROTOCOL =", f"{OTHERS}PROTOCOL ="))
+    simulated = ["simulate", "--protocol", "door.py", "--rounds", "60", "--table", "t.parquet"]
+    assert CliRunner().invoke(main, simulated).exit_code == 0
+    refused = CliRunner().invoke(main, ["judge", "t.parquet", "--engine", engine, "--property", name])
+    assert refused.exit_code == 2
+    assert f"a table is not judged by {name}: {said}" in " ".join(refused.output.split())

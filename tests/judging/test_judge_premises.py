@@ -112,7 +112,7 @@ def by_the_kernel(rows: list[Row]) -> dict[str, str]:
 
 
 def left_open(rows: list[Row]) -> list[Row]:
-    """The rows with another broadcast that leaves open whose it is: such a run is judged with care."""
+    """The rows with another broadcast that leaves open whose it is: such a run is filled in."""
     more = dict.fromkeys(rows[0]) | {"run": 0, "kind": "abcast", "primary_epoch": 9, "attempt": 0, "time": 99}
     return [*rows, more | zxid(9, 1)]
 

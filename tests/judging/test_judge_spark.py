@@ -24,7 +24,7 @@ from tests.judging.test_judge_premises import TABLES
 from tests.patience import HANG, until
 from tests.spark import LocalSpark
 from traces.judging.judge import judge_on_spark, judge_plainly, read_units
-from traces.judging.own import judge_own, judge_own_on_spark, stretches_of
+from traces.judging.own import observed_units
 from traces.judging.runs import JUDGED, KERNEL
 from traces.judging.totals import COUNTS
 from traces.tables.own import source_of
@@ -108,7 +108,7 @@ def test_ctrl_c_ends_it_within_a_moment(tmp_path: Path) -> None:
     slow = (
         "import signal, sys, time\n"
         "signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it\n"
-        "import traces.judging.judge as j\n"
+        "import traces.judging.totals as j\n"
         "def work(unit, asked, stopped):\n    open('works', 'w').close()\n    while not stopped(): time.sleep(0.1)\n"
         "j.judge_unit = work\n"
         "from checker.cli import main; print('begun', flush=True); main(sys.argv[1:])"
@@ -119,7 +119,7 @@ def test_ctrl_c_ends_it_within_a_moment(tmp_path: Path) -> None:
     )  # fmt: skip
     assert process.stdout is not None
     process.stdout.readline()
-    assert until((tmp_path / "works").exists)
+    assert until(lambda: (tmp_path / "works").exists() or process.poll() is not None)
     os.killpg(process.pid, signal.SIGHUP)
     _, err = process.communicate(timeout=HANG)
     assert process.returncode == 3
@@ -137,20 +137,22 @@ def test_a_table_error_in_a_task_is_a_sentence(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("shared")
 def test_a_table_of_ones_own_protocol_comes_to_the_same_on_spark(tmp_path: Path) -> None:
-    """Run by run, stretch by stretch; what a task cannot judge is a sentence."""
+    """Run by run, unit by unit; what a task cannot judge is a sentence."""
     made, schema = runs(tmp_path)
     path = write(tmp_path / "t.parquet", (row for run in made for row in run), schema, 5)
     source = source_of(path)
     assert source is not None
-    assert len(stretches_of(path)) > 1
-    plain = judge_own(path, source)
-    assert judge_own_on_spark(path, source, (), "local[2]") == plain
-    assert len(plain.broken) > 0
+    units = observed_units(path, source)
+    assert len(units) > 1
+    plain, spark = judge_plainly(units, (), 1), judge_on_spark(units, (), "local[2]")
+    assert vars(spark) | {"counts": 0} == vars(plain) | {"counts": 0}
+    assert (spark.counts == plain.counts).all()
+    assert len(plain.violations) > 0
     done = CliRunner().invoke(main, ["judge", str(path), "--master", "local[2]", "--json"], prog_name="zabcheck")
     assert (done.exit_code, json.loads(done.stdout)["runs"]) == (1, 6), done.output
     write(path, [*made[0], *made[1], {**made[1][-1], "kind": "nonsense"}], schema, 5)
     with pytest.raises(TableError, match="nonsense is no observation of the protocol"):
-        judge_own_on_spark(path, source, (), "local[2]")
+        judge_on_spark(observed_units(path, source), (), "local[2]")
 
 
 def test_premises_are_those_of_the_definition(shared: None, tmp_path: Path) -> None:

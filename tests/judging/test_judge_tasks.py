@@ -15,8 +15,11 @@ import pytest
 
 from tests.histories import Abcast, Deliver, Event, History, Instance, Txn
 from tests.judge_tables import rows_of, written
+from tests.judging.own_tables import runs, write
 from traces.judging.judge import judge_on_spark, judge_plainly, read_units
+from traces.judging.own import observed_units
 from traces.spark.session import LOCAL
+from traces.tables.own import source_of
 from traces.tables.table import TableError
 
 SHIFT = 4
@@ -108,6 +111,25 @@ def test_the_session_is_the_one_asked_for(tmp_path: Path, asked: Asked, master: 
     rows = rows_of(History(1, (Abcast(FIRST, Txn(1, 1, 1)),)))
     judge_on_spark(read_units(written(tmp_path / "t.parquet", [rows])), (), master)
     assert asked.sessions == [(master or LOCAL, True)], "so few rows are brief work"
+
+
+@pytest.mark.slow(seconds=2)
+def test_tasks_come_to_the_same_of_what_a_protocol_shows(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, schema = runs(tmp_path_factory.mktemp("own"))
+    monkeypatch.chdir(tmp_path)
+    path = write(Path("t.parquet"), (row for run in made for row in run), schema, 3)
+    source = source_of(path)
+    assert source is not None
+    units = observed_units(path, source)
+    assert len(units) > 1
+    plain, tasks = judge_plainly(units, (), 1), judge_on_spark(units, ())
+    assert asked.context.jobs == [len(units)]
+    assert all(Path(part.path).is_absolute() for unit in units for part in unit.away().parts)
+    assert vars(tasks) | {"counts": 0} == vars(plain) | {"counts": 0}
+    assert (tasks.counts == plain.counts).all()
+    assert plain.count("agreement", "violated") == 3
 
 
 @pytest.mark.usefixtures("asked")

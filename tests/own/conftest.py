@@ -11,6 +11,13 @@ from checker.commands.init import START
 
 
 @pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, in which the test runs."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
 def written(tmp_path: Path) -> Callable[..., Path]:
     """Writes the protocol that `init` writes, or another, with one piece of it replaced."""
 

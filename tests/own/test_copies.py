@@ -52,7 +52,8 @@ def test_transactions_over_connections_need_no_bounds_of_the_world(tmp_path: Pat
     path.write_text(path.read_text().replace("bounded_by_world=True", f"{declared}, {bounds}"))
     other = Model(Configuration(str(path), **SMALL))  # type: ignore[arg-type]
     assert (own.epochs, own.channels) == (other.epochs, other.channels)
-    assert why_not_reduced(other) == "it declares its own budgets"
+    assert why_not_reduced(own) == ""
+    assert why_not_reduced(other) == "it declares its own budgets (budgets, and not bounded_by_world)"
     found = []
     for model in (own, other):
         judged = [p for p in properties_of("zab") if p.default and p.of == "history"]
@@ -317,3 +318,29 @@ def test_a_file_that_says_it_is_released_is_checked_as_every_other(engine: str, 
     assert "nothing_calls_this" in done.output
     done = CliRunner().invoke(main, ["--protocol", copied, "--variant", "none-such"])
     assert f"`zabcheck variants --protocol {copied}`" in " ".join(done.output.split())
+
+
+OF_ITS_OWN = """
+from zabcheck.language import action
+
+
+def may_rest(s: State, p: Node) -> bool:
+    return s.role[p] == LEADING
+
+
+@action(when=may_rest, budget="rests")
+def rest(s: State, p: Node) -> None:
+    s.ready[p] = False
+"""
+
+
+@pytest.mark.slow(seconds=4)
+def test_what_its_world_bounds_may_have_a_budget_of_its_own(tmp_path: Path) -> None:
+    """Explored and simulated: of the world's budgets a simulated run takes no amounts, of its own it does."""
+    path = Path(copy_of("zab", tmp_path, OF_ITS_OWN))
+    path.write_text(path.read_text().replace("bounded_by_world=True", 'bounded_by_world=True, budgets={"rests": 1}'))
+    assert Model(Configuration(str(path), **SMALL)).configuration.budgets == "rests=1"  # type: ignore[arg-type]
+    done = CliRunner().invoke(main, ["simulate", "--protocol", str(path), "--nodes", "2", "--rounds", "400", "--json"])
+    assert done.exit_code == 0, done.output
+    assert dict(Run(1, protocol=str(path), budgets="rests=3").budget)["rests"] == 3
+    assert Run(1).budget == ()

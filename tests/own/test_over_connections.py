@@ -168,14 +168,11 @@ ALONE = {
 
 @pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("case", ALONE)
-def test_a_process_that_is_alone_elects_itself_in_a_replay(
-    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_process_that_is_alone_elects_itself_in_a_replay(case: str, folder: Path) -> None:
     old, new = ALONE[case]
     text = TEXT.read_text(encoding="utf-8")
     assert old in text
-    (tmp_path / "mine.py").write_text(text.replace(old, new), encoding="utf-8")
+    (folder / "mine.py").write_text(text.replace(old, new), encoding="utf-8")
     words = ["--protocol", "mine.py", "--nodes", "1", "--engine", "interpret"]
     ran = CliRunner().invoke(main, words)
     assert ran.exit_code == 1, ran.stderr

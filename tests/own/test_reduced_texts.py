@@ -16,8 +16,10 @@ from checker.explore.reduction import MOST_CASES, Reducing
 from checker.explore.result import Limits
 from invariants import properties_of
 from tests.sources import never
+from traces.record.simulated import simulated_trace
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
+from zabspec.simulator.run import Run
 
 TEXT = (
     '''"""A follower learns of a loss after another was heard."""
@@ -285,3 +287,196 @@ def test_a_reduced_search_leaves_out_no_state_in_which_a_witness_errs(tmp_path: 
     ample = AmpleExplorer(Narrowing(model, judged, code.symmetry), 1).run(NO_LIMITS, True)
     assert [*full.violations] == [*ample.violations] == ["no-runtime-error"]
     assert not conclusive(ample)
+
+
+ONE_LEADER = '''"""A leader sends to one follower in two steps that have nothing else in common."""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    NOBODY, NODE, Bool, Message, MessageName, Node, NodeId, OneOf, State, abcast, connect, declare, disconnect, ghost,
+    observation, receives, safety, send_to_follower, send_to_leader, stored, volatile,
+)
+
+LOOKING, FOLLOWING, LEADING = range(3)
+HELLO, WELCOME, NEWS = MessageName("HELLO"), MessageName("WELCOME"), MessageName("NEWS")
+
+
+def state(size):
+    return [
+        volatile("role", OneOf("LOOKING", "FOLLOWING", "LEADING"), "where it stands"),
+        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
+        stored("welcome", Bool(), "it was welcomed"),
+        ghost("early", Bool(), "it had news before that", NODE),
+    ]
+
+
+def messages(size):
+    return [Message("HELLO", {}), Message("WELCOME", {}), Message("NEWS", {})]
+
+
+def on_oracle(s: State, p: Node, l: Node) -> None:
+    if l == p:
+        s.role[p] = LEADING
+    else:
+        s.role[p] = FOLLOWING
+        s.leader[p] = l
+        connect(s, p, l)
+        send_to_leader(s, p, HELLO())
+
+
+@receives
+def on_hello(s: State, l: Node, f: Node, m: HELLO) -> None:
+    send_to_follower(s, l, f, WELCOME())
+
+
+def may_abcast(s: State, p: Node) -> bool:
+    return s.role[p] == LEADING
+
+
+def on_abcast(s: State, p: Node) -> None:
+    abcast(s, p, 1, 1)
+    for f in range(s.NODES):
+        if f != p:
+            send_to_follower(s, p, f, NEWS())
+
+
+@receives
+def on_welcome(s: State, f: Node, m: WELCOME) -> None:
+    s.welcome[f] = True
+
+
+@observation
+def has_news(s: State, f: Node, welcome: bool) -> None:
+    if not welcome:
+        s.early[f] = True
+
+
+@receives
+def on_news(s: State, f: Node, m: NEWS) -> None:
+    has_news(s, f, s.welcome[f])
+
+
+def on_leader_lost(s: State, f: Node) -> None:
+    look(s, f)
+
+
+def on_timeout(s: State, p: Node) -> None:
+    look(s, p)
+
+
+def look(s: State, p: Node) -> None:
+    disconnect(s, p)
+    s.role[p] = LOOKING
+    s.leader[p] = NOBODY
+
+
+def any_state(s: State) -> bool:
+    """Any state."""
+    return True
+
+
+@safety(witness=any_state)
+def nobody_is_early(s: State) -> bool:
+    """Nobody has news before it is welcomed (it is violated)."""
+    for p in range(s.NODES):
+        if s.early[p]:
+            return False
+    return True
+
+
+PROTOCOL = declare(
+    __name__, state=state, messages=messages, world="connections", bounded_by_world=True, transactions=True
+)
+'''
+
+
+@pytest.mark.slow(seconds=5)
+def test_what_a_leader_sends_in_two_steps_has_an_order(tmp_path: Path) -> None:
+    """To one follower; what two leaders send it has none, since it has an open connection to one of them."""
+    path = tmp_path / "one_leader.py"
+    path.write_text(ONE_LEADER)
+    model = Model(Configuration(str(path), nodes=2, txns=1, timeouts=0, crashes=0, losses=0))
+    assert why_not_narrowed(model) == ""
+    judged = [p for p in properties_of(str(path)) if p.name == "nobody-is-early"]
+    full = Explorer(Compiled.of(model, judged, False)[0], 1).run(NO_LIMITS, True)
+    asleep = ReducedExplorer(Reducing(model, judged, False), 1).run(NO_LIMITS, True)
+    assert full.levels == asleep.levels
+    assert [*full.violations] == [*asleep.violations] == ["nobody-is-early"]
+
+
+ORACLE_SEES = '''"""An oracle that looks at who has abcast."""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    Bool, Node, NodeId, OneOf, Seq, State, abcast, declare, disconnect, establish, stored, volatile
+)
+
+LOOKING, FOLLOWING, LEADING = range(3)
+
+
+def state(size):
+    return [
+        volatile("role", OneOf("LOOKING", "FOLLOWING", "LEADING"), "where it stands"),
+        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
+        stored("left", Bool(), "it has led, and left"),
+        stored("history", size.history, "what it has"),
+    ]
+
+
+def messages(size):
+    return []
+
+
+def oracle_may_name(s: State, p: Node, l: Node) -> bool:
+    return not s.left[l] or s.abcast_by[0] == l
+
+
+def on_oracle(s: State, p: Node, l: Node) -> None:
+    s.role[p] = LEADING
+    establish(s, 1, s.history[p])
+
+
+def may_abcast(s: State, p: Node) -> bool:
+    return s.role[p] == LEADING
+
+
+def on_abcast(s: State, p: Node) -> None:
+    abcast(s, p, 1, 1)
+
+
+def on_timeout(s: State, p: Node) -> None:
+    disconnect(s, p)
+    s.left[p] = True
+    s.role[p] = LOOKING
+
+
+PROTOCOL = declare(
+    __name__, state=state, messages=messages, world="connections", bounded_by_world=True, transactions=True
+)
+'''
+
+
+@pytest.mark.slow(seconds=3)
+def test_no_ghost_is_dropped_that_an_oracle_looks_at(tmp_path: Path) -> None:
+    """Whom it names next follows from who has abcast."""
+    path = tmp_path / "sees.py"
+    path.write_text(ORACLE_SEES)
+    model = Model(Configuration(str(path), nodes=1, txns=1, timeouts=1, crashes=0, losses=0))
+    assert why_not_narrowed(model) == ""
+    judged = [p for p in properties_of(str(path)) if p.name == "one-leader-an-epoch"]
+    full = Explorer(Compiled.of(model, judged, False)[0], 1).run(NO_LIMITS, True)
+    ample = AmpleExplorer(Narrowing(model, judged, False), 1).run(NO_LIMITS, True)
+    assert [*full.violations] == [*ample.violations] == ["one-leader-an-epoch"]
+
+
+@pytest.mark.slow(seconds=3)
+def test_who_does_not_lead_abcasts_in_no_simulated_run(tmp_path: Path) -> None:
+    """As in no explored one, whatever the protocol says of it; each step of such a run is one of the explorer's."""
+    path = tmp_path / "one_leader.py"
+    path.write_text(ONE_LEADER.replace("    return s.role[p] == LEADING\n", "    return True\n"))
+    trace = simulated_trace(Run(1, 2, 24, proposals=7, protocol=str(path)))
+    roles = [step.word.kind for step in trace.steps]
+    assert "abcast" in roles
+    assert roles.index("oracle") < roles.index("abcast")

@@ -363,11 +363,8 @@ def test_what_meets_none_holds_and_counts_for_no_other_property(
 
 @pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("case", ["range", "ghost", "environment"])
-def test_a_simulated_run_that_meets_it_is_a_violation(
-    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    _, line = text_with(tmp_path, *OF_AUTHOR[case][:2])
+def test_a_simulated_run_that_meets_it_is_a_violation(case: str, folder: Path) -> None:
+    _, line = text_with(folder, *OF_AUTHOR[case][:2])
     run = CliRunner().invoke(main, ["simulate", "--protocol", "mine.py", "--budget", "ups=9"])
     assert run.exit_code == 1, run.output
     assert run.stdout.startswith("VIOLATED: no-runtime-error: ")
@@ -426,13 +423,10 @@ AT_ONCE = {
 
 @pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("case", AT_ONCE)
-def test_a_run_without_a_step_is_replayed_and_shortened(
-    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_run_without_a_step_is_replayed_and_shortened(case: str, folder: Path) -> None:
     said = AT_ONCE[case]
     changed = (LOW, LOW.replace("True", said)) if said else ("s.level[p] > 0:\n", "6 // s.level[p] > 9:\n")
-    text_with(tmp_path, *changed)
+    text_with(folder, *changed)
     ran = CliRunner().invoke(main, ["--protocol", "mine.py", "--json", "--engine", "interpret"])
     assert ran.exit_code == 1, ran.stderr
     broken = [p["violation"] for p in json.loads(ran.stdout)["properties"] if p["violation"]]
@@ -452,13 +446,10 @@ NO_RANGE = {
 
 @pytest.mark.slow(seconds=3)
 @pytest.mark.parametrize("case", NO_RANGE)
-def test_a_progress_property_that_errs_is_no_verdict_and_said_to_err(
-    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_progress_property_that_errs_is_no_verdict_and_said_to_err(case: str, folder: Path) -> None:
     body, said = NO_RANGE[case]
     goal = f'@progress\ndef gets(s: State, p: Node) -> bool:\n    """Who waits."""\n    return {body}\n\n\nPROTOCOL ='
-    path, _ = text_with(tmp_path, "PROTOCOL =", goal)
+    path, _ = text_with(folder, "PROTOCOL =", goal)
     path.write_text(path.read_text().replace("import (\n", "import (\n    progress,\n", 1))
     ran = CliRunner().invoke(main, ["--live", "--protocol", "mine.py", "--no-trace"])
     assert ran.exit_code == 3, ran.stderr

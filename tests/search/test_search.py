@@ -17,6 +17,7 @@ from checker.search.search import MODES, Search, Walked, signed
 from invariants import properties_of
 from invariants.binding import bound
 from invariants.registry import STEP
+from tests.commands.running import assert_refused
 from tests.patience import HANG, ticking
 from traces import read_trace, verify
 from traces.replay.replay import replay
@@ -194,10 +195,7 @@ def test_the_command_ends_with_3_where_nothing_is_found(monkeypatch: pytest.Monk
     ],
 )
 def test_a_wrong_question_is_refused(words: str, said: str) -> None:
-    answer = searched(*words.split())
-    assert answer.exit_code == 2
-    assert answer.stdout == ""
-    assert said in answer.stderr
+    assert_refused(searched(*words.split()), said)
 
 
 def test_a_model_that_is_not_ready_in_time_is_no_verdict() -> None:

@@ -19,6 +19,7 @@ WORLD_BUDGETS = {
     "datagrams": ("timeouts", "heartbeats", "crashes", "power_losses", "drops", "duplicates"),
     "connections": ("timeouts", "crashes", "power_losses", "losses", "partitions", "drops", "duplicates"),
 }
+USUAL = {"datagrams": {"timeouts": 2}, "connections": {"timeouts": 2, "crashes": 1, "losses": 1}}  # B3
 ALLOWED_ON = {"drops": "lossy", "duplicates": "duplicating"}  # over connections (B2)
 
 
@@ -59,14 +60,16 @@ def user_world(declaration: Declaration, program: Program, request: dict[str, An
     made, networks = WORLDS[declaration.world]
     network = request.get("network") or declaration.network or networks[0]
     declared = dict(declaration.budgets)
-    amounts = amounts_of(declaration.world, network, request.get("budgets") or {}, declared)
+    bounded, variant = declaration.bounded_by_world, bool(program.overrides)
+    given = {**(USUAL[declaration.world] if bounded else {}), **declared, **(request.get("budgets") or {})}
+    amounts = amounts_of(declaration.world, network, given, declared)
     sizes = request.get("sizes") or {}
     size = Size(
         request.get("nodes") or declaration.nodes, amounts, sizes.get("txns", 2) if declaration.transactions else 0
     )
     if declaration.transactions:
-        size.with_epochs(sizes.get("max_epoch") or declaration.epochs(size))
-    channel = sizes.get("channel") or (declaration.flight(size) if declaration.flight else 32)
+        size.with_epochs(sizes.get("max_epoch") or epochs_of(declaration, size, network))
+    channel = sizes.get("channel") or room_of(declaration, size, network, variant)
     up, down = channel if isinstance(channel, tuple) else (channel, channel)
     size.log = 2 * size.txns if declaration.world == "datagrams" else size.txns + amounts["duplicates"]
     types = bind_types(declaration, program, size)
@@ -85,6 +88,7 @@ def user_world(declaration: Declaration, program: Program, request: dict[str, An
         down=down,
         unforced=sizes.get("unforced", declaration.unforced),
         transactions=declaration.transactions,
+        revises=declaration.revises,
         elects=tuple(declaration.elects),
         literal=bool(request.get("literal")),
         start=start,
@@ -92,6 +96,39 @@ def user_world(declaration: Declaration, program: Program, request: dict[str, An
     )
     language.RECORDS.update(types)
     return made(model)
+
+
+def epochs_of(declaration: Declaration, size: Size, network: str) -> int:
+    """Return the largest epoch of a user protocol with transactions (B1, B7)."""
+    if declaration.epochs:
+        return declaration.epochs(size)
+    return bounding_epoch(declaration.world, size, network) if declaration.bounded_by_world else size.nodes
+
+
+def bounding_epoch(world: str, size: Size, network: str) -> int:
+    """Return the largest epoch that a world bounds a protocol by: that of `zab`, and that of `db19` (O4)."""
+    amounts = size.budgets
+    if world == "datagrams":
+        return size.nodes + amounts["timeouts"] + amounts["crashes"]
+    iterations = 1 + sum(amounts[b] for b in WORLD_BUDGETS[world]) + (network == "unordered")
+    return max(1, size.nodes * iterations // size.majority)
+
+
+def room_of(declaration: Declaration, size: Size, network: str, variant: bool) -> int | tuple[int, int]:
+    """Return how many messages may be in flight, or in a channel to a leader and to a follower (B6, B7)."""
+    if declaration.flight:
+        return declaration.flight(size)
+    if not declaration.bounded_by_world or declaration.world == "datagrams":
+        return 32
+    return bounding_room(size, network, variant)
+
+
+def bounding_room(size: Size, network: str, variant: bool) -> tuple[int, int]:
+    """Return the capacities of `zab` (C2)."""
+    txns, twice = size.txns, 2 * size.budgets["duplicates"]
+    if not variant and network == "fifo":
+        return 2 + txns, max(2 + txns, 1 + 2 * txns)
+    return 3 + txns + twice, 3 + 3 * txns + twice
 
 
 def bind_types(declaration: Declaration, program: Program, size: Size) -> dict[str, Record]:

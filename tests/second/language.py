@@ -149,7 +149,7 @@ class Declaration:
     network: str = ""
     variants: Any = ()
     transactions: bool = False
-    epochs: Callable = lambda size: size.nodes
+    epochs: Callable | None = None
     flight: Callable | None = None
     unforced: int = 4
     world: str = "datagrams"

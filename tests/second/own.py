@@ -68,23 +68,18 @@ def build(request: dict[str, Any]) -> World:
 
 def largest_epoch(name: str, size: Size, variant: bool, network: str) -> int:
     """Return the largest epoch of a model (O4)."""
-    n, majority, amounts = size.nodes, size.majority, size.budgets
-    instances = 1 + sum(amounts.values())
-    if name == "zab":
-        return max(1, n * instances // majority) + (network == "unordered")
     if name == "ladis":
-        most = (n * instances - 1) // majority + 1
+        instances = 1 + sum(size.budgets.values())
+        most = (size.nodes * instances - 1) // size.majority + 1
         return most if variant else min(size.txns + 1, most)
-    return n + amounts["timeouts"] + amounts["crashes"]
+    return configure.bounding_epoch("connections" if name == "zab" else "datagrams", size, network)
 
 
 def capacities(name: str, size: Size, variant: bool, network: str) -> tuple[int, int]:
     """Return the capacities of the network: to a leader and to a follower (C2), or in flight (B6)."""
     txns, twice = size.txns, 2 * size.budgets["duplicates"]
     if name == "zab":
-        if not variant and network == "fifo":
-            return 2 + txns, max(2 + txns, 1 + 2 * txns)
-        return 3 + txns + twice, 3 + 3 * txns + twice
+        return configure.bounding_room(size, network, variant)
     if name == "ladis":
         return 3 + txns + twice, 5 + 2 * txns + twice
     return 32, 32

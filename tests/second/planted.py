@@ -98,6 +98,7 @@ def campaign(root: Path, plant: Plant, first: int, count: int) -> Ran:
         }  # fmt: skip
         command = [sys.executable, "-m", "tests.second", "--seed", str(first), "--count", str(count)]
         command += ["--engines", plant.engines, "--until-different", "--having", plant.needs]
+        command += ["--favour", plant.favour] if plant.favour else []
         done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1) or not done.stdout:
         raise RuntimeError((done.stderr.splitlines() or ["the campaign ended without a word"])[-1])

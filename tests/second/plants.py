@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["BY_ANOTHER", "BY_AUTHOR", "PLANTS", "Plant"]
+__all__ = ["BY_ANOTHER", "BY_AUTHOR", "OF_BUDGETS", "PLANTS", "Plant"]
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Plant:
         new: the text in its place.
         part: the part of the product that it stands in.
         needs: a regular expression that the source or the request of a protocol matches if the fault can show in it.
+        favour: steps or features that protocols are drawn for (`--favour`).
     """
 
     what: str
@@ -28,6 +29,7 @@ class Plant:
     new: str
     part: str = ""
     needs: str = ""
+    favour: str = ""
 
 
 # Real faults: each gave a wrong answer once, and stands here with its fix taken back. Their author wrote the harness.
@@ -354,4 +356,49 @@ BY_ANOTHER = {
     ),
 }
 
-PLANTS = BY_AUTHOR | BY_ANOTHER
+# Faults of what is derived of budgets, planted by who opened the reductions to protocols that declare them.
+OF_BUDGETS = {
+    "spent-budgets": Plant(
+        "steps that spend a budget, and steps that look at what is left of it, may change places",
+        "sleeping",
+        "checker/explore/reduction.py",
+        "            if not (x.writes or y.writes) or (labels and labels in commute):",
+        '            if not (x.writes or y.writes) or x.field.endswith("_left") or (labels and labels in commute):',
+        "sleep sets",
+        needs="def season_may_change",
+        favour="connections fifo: binding",
+    ),
+    "guarding-budgets": Plant(
+        "what is left of a budget is not among what makes a step possible",
+        "sleeping",
+        "zabspec/language/footprints.py",
+        "        listed.touches |= {Touch(r.field, tuple(map(called, r.keys)), r.writes, r.label) for r in reads}",
+        "        listed.touches |= {\n"
+        "            Touch(r.field, tuple(map(called, r.keys)), r.writes, r.label)\n"
+        '            for r in reads\n            if not r.field.endswith("_left")\n        }',
+        "sleep sets",
+        needs="def season_may_change",
+        favour="connections fifo: binding",
+    ),
+    "let-by-others": Plant(
+        "a process on its own may do nothing but what it may do now, whatever the environment lets it do later",
+        "ample",
+        "checker/explore/ample.py",
+        "if let and world.own_roles",
+        "if False and world.own_roles",
+        "ample sets",
+        needs="def season_may_change",
+        favour="connections fifo: binding",
+    ),
+    "order-of-sends": Plant(
+        "what one leader sends to a follower in two steps may change places",
+        "sleeping",
+        "zabspec/worlds/over_connections.py",
+        "commute=connections.COMMUTE,",
+        "commute=(*connections.COMMUTE, *connections.COMMUTE_APART),",
+        "sleep sets",
+        favour="connections fifo: transactions",
+    ),
+}
+
+PLANTS = BY_AUTHOR | BY_ANOTHER | OF_BUDGETS

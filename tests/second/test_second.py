@@ -122,6 +122,45 @@ def test_a_protocol_is_drawn_in_which_a_wanted_step_can_occur(tmp_path: Path, re
     assert drawn(3).text == protocol(3).text
 
 
+@pytest.mark.slow(seconds=3)
+def test_protocols_have_declared_features() -> None:
+    """Wanted or not: and what each is, is among what a campaign counts."""
+    texts = [protocol(seed).text for seed in range(120)]
+    for feature, shape, counted in (
+        ("bounded_by_world", "bounded_by_world=True", "bounded by its world"),
+        ("transactions", "transactions=True", "transactions"),
+        ("own_down", "def is_down(", "says who is down"),
+        ("choosy", "def oracle_may_name(", "oracle_may_name"),
+        ("binding", "def takes_other(", ""),
+    ):
+        assert 0 < sum(shape in text for text in texts) < 40, feature
+        made = drawn(7, [feature])
+        assert shape in made.text
+        assert not counted or counted in constructs(made.text)
+    used = {name for text in texts for name in constructs(text)}
+    assert {"revise", "own epochs", "room either way", "budget read by a property", "budget read by the environment",
+            "budget of the world spent by an action", "abdeliver"} <= used  # fmt: skip
+
+
+def test_a_budget_that_binds_stays_small(tmp_path: Path, reference: Reference) -> None:
+    made = drawn(120004, ["connections fifo: binding"])
+    (name,) = made.features["most"]
+    asked: list[Mapping[str, Any]] = []
+
+    def small_model(request: Mapping[str, Any]) -> Book:
+        asked.append(request)
+        return Book(
+            {
+                "states": [{}], "edges": [], "errors": [], "terminal": [], "depth": [0], "verdicts": {},
+                "complete": True, "expanded": 1,
+            }
+        )  # fmt: skip
+
+    tuned(made.request, 1, small_model, made.features["least"], made.features["most"])
+    assert len(asked) > 1
+    assert {request["budgets"][name] for request in asked} == {made.features["most"][name]}
+
+
 @pytest.mark.parametrize(
     "wanted",
     ["explode", "join+explode", "join+heartbeat", "ordered: join", "connections ordered: elect", "lossy: crash_inside"],
@@ -175,6 +214,15 @@ def test_simulated_runs_that_were_none_of_the_model(seed: int, tmp_path: Path, r
     by its handler."""
     outcome = held(seed, tmp_path, reference, "simulated")
     assert outcome.compared == ["simulated"]
+
+
+@pytest.mark.slow(seconds=3)
+def test_a_process_that_is_down_abcasts_in_no_run(tmp_path: Path, reference: Reference) -> None:
+    """One whose crash leaves its role as it was did, in simulated runs."""
+    made = drawn(110079, ["connections duplicating: bounded_by_world"])
+    assert "abcast(" in made.text
+    outcome = check(made, tmp_path, ("simulated",), reference)
+    assert (outcome.status, outcome.compared) == ("same", ["simulated"]), outcome.line()
 
 
 SPENDS = """

@@ -16,7 +16,7 @@ from checker.cli import main
 from checker.commands.init import START
 from tests.patience import HANG, members, until
 from traces import write_trace
-from traces.judging.simulated import breaks, judge, judged_properties, verdicts
+from traces.judging.simulated import breaks, judge, judged_properties, verdicts, why_not_judged
 from traces.shorten.realise import Realised, Wanted, attempt, command_line, realise, wanted_of
 from zabspec.model import Configuration
 
@@ -132,4 +132,68 @@ def test_a_property_of_states_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("traces.verify", lambda _: None)
     done = CliRunner().invoke(main, ["realise", str(path)])
     assert done.exit_code == 2
-    assert "not a property of histories" in done.stderr
+    assert "are not judged by invariant-5: it is about the fields of zab beside those that replicas have" in done.stderr
+
+
+SAYS = """
+def ever(s: State) -> bool:
+    \"\"\"Any state.\"\"\"
+    return True
+
+
+def ever_after(before: State, event: State, after: State) -> bool:
+    \"\"\"Any step.\"\"\"
+    return True
+
+
+@safety(over="step", witness=ever_after)
+def of_steps(before: State, event: State, after: State) -> bool:
+    \"\"\"No step.\"\"\"
+    return True
+
+
+@safety(witness=ever)
+def of_mail(s: State) -> bool:
+    \"\"\"Not all is on its way.\"\"\"
+    return len(s.in_flight) < 9
+
+
+@invariant
+def of_none(s: State) -> bool:
+    \"\"\"Any state.\"\"\"
+    return True
+
+
+PROTOCOL ="""
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("of-steps", "it is over steps, and not over states or histories"),
+     ("of-mail", "it reads messages in flight"),
+     ("of-none", "it is an @invariant, which is checked only where it is named"),
+     ("durability", "does not declare replicas"),
+     ("no-runtime-error", "it is built in, or no property of this protocol"),
+     ("agreement", "")],
+)  # fmt: skip
+def test_what_a_simulated_run_is_not_judged_by_says_what_it_needs(name: str, said: str, tmp_path: Path) -> None:
+    text = tmp_path / "tpc.py"
+    own = START.read_text(encoding="utf-8").replace("PROTOCOL =", SAYS.lstrip())
+    own = own.replace("from zabcheck.language import (", "from zabcheck.language import (invariant,", 1)
+    text.write_text(own, encoding="utf-8")
+    found = why_not_judged(str(text), name)
+    assert (said in found) if said else not found
+    assert bool(found) != (name in {p.name for p in judged_properties(str(text))})
+
+
+def test_a_run_of_what_its_world_bounds_has_its_budgets_and_start(tmp_path: Path) -> None:
+    """As a run of any protocol has."""
+    path = tmp_path / "bounded.py"
+    text = (Path(__file__).parents[1] / "own" / "texts" / "ledger.py").read_text()
+    budgets = 'budgets={"writes": 1, "elections": 1, "crashes": 0, "losses": 0, "power_losses": 1},'
+    assert budgets in text
+    path.write_text(text.replace(budgets, 'budgets={"writes": 1, "elections": 1}, bounded_by_world=True,'))
+    wanted = wanted_of("promises-are-kept", Configuration(str(path), "idle", start="full", budgets="writes=3"))
+    assert (wanted.budgets, wanted.start) == ("writes=3,elections=1", "full")
+    run = attempt(wanted, 1)
+    assert (run.budgets, run.start) == (wanted.budgets, "full")

@@ -19,16 +19,18 @@ from checker.cli import main
 from checker.explore.breadth_first import Explorer
 from checker.explore.result import Limits
 from checker.requests.bmc import first_broken
-from checker.symbolic.bmc import Bounds, check
+from checker.symbolic.bmc import Bounds, check, check_in_time
 from checker.symbolic.solver import Solver
 from checker.symbolic.transition import Transition
 from checker.symbolic.unroll import Unrolling
 from invariants import PROPERTIES, Property, property_named
 from invariants.binding import full_namespace
+from tests.commands.running import assert_refused
 from tests.models import compiled, model, walk, walked
 from tests.patience import HANG, ended, until_cpu
 from traces import Runner, build_trace, read_trace, verify, write_trace
 from traces.replay.replay import replay
+from zabspec.language import symbolic_terms
 from zabspec.language.symbolic_memory import values_of
 from zabspec.language.symbolic_terms import Term, and_, equal
 from zabspec.language.z3_terms import Z3Terms
@@ -231,14 +233,19 @@ WRONG = (
 )
 
 
+def test_a_check_leaves_no_terms_behind() -> None:
+    """A process that checks one model after the other would keep those of all."""
+    tiny = Configuration(nodes=1, txns=1, timeouts=0, crashes=0, losses=0)
+    before = symbolic_terms.variable("before", 8)
+    assert check_in_time(model(tiny), PROPERTIES[:1], Bounds(2)).depth == 2
+    assert symbolic_terms.variable("after", 8).serial > before.serial + 1, "terms were made"
+    assert len(symbolic_terms._known) == 1
+
+
 @pytest.mark.parametrize(("arguments", "sentence"), WRONG, ids=[" ".join(a) or "nothing" for a, _ in WRONG])
 def test_a_wrong_question_is_exit_2_and_one_sentence(arguments: tuple[str, ...], sentence: str, folder: Path) -> None:
     """Nothing on stdout, no traceback, and nothing is written."""
-    result = run(*arguments)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert sentence in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1
+    assert_refused(run(*arguments), sentence)
     assert not list(folder.iterdir())
 
 

@@ -30,7 +30,7 @@ from tests.judging.orderly import orderly
 from tests.patience import HANG, until
 from tests.spark import LocalSpark
 from tests.tables.test_session import gone, script
-from traces.judging import judge as judge_module
+from traces.judging import totals as totals_module
 from traces.judging.history import judge_history
 from traces.judging.judge import judge_plainly, read_units
 from traces.judging.totals import Span, Totals, Unit, check_spans, judge_unit
@@ -122,7 +122,7 @@ def test_the_first_error_in_a_table_is_told_whichever_is_found_first(
         finally:
             over.append(unit.name)
 
-    monkeypatch.setattr(judge_module, "judge_unit", slow)
+    monkeypatch.setattr(totals_module, "judge_unit", slow)
     with pytest.raises(TableError, match=r"b\.parquet, row group 0, run 2, row 1: a transaction has"):
         judge_plainly(read_units(tmp_path), (), 3)
 

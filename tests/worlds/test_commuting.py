@@ -16,6 +16,7 @@ from zabspec.worlds import connections
 from zabspec.worlds.actor import FOLLOWING
 from zabspec.worlds.connections import (
     COMMUTE,
+    COMMUTE_APART,
     ELECTION,
     FOLLOWER_OPEN,
     LEADER_OPEN,
@@ -140,13 +141,105 @@ def tried(pairs: list[tuple[Does, Does]]) -> tuple[int, int]:
 def test_what_is_declared_to_commute_does() -> None:
     known = deeds()
     pairs = []
-    for one, other in COMMUTE:
+    for one, other in (*COMMUTE, *COMMUTE_APART):
         if one in known:
             pairs += [(x, y) for x in known[one][:1] for y in known[other][-1:]]
     pairs.append((lambda s: gives_up(s, F), lambda s: gives_up(s, L)))
     both, wrong = tried(pairs)
     assert both > 1000
     assert not wrong
+
+
+def of_one() -> dict[str, list[Does]]:
+    """By label, what one process does, at either end of its connections: it may follow itself."""
+
+    def towards(s: Any) -> Any:
+        return s.leader[F]
+
+    def loses(s: Any) -> bool:
+        return towards(s) >= 0 and s.link[F][towards(s)] in (LOST, FOLLOWER_OPEN)
+
+    return {
+        "send_to_leader": [
+            lambda s: towards(s) >= 0 and call("send_to_leader")(s, F, message("CEPOCH", 2)) is None,
+        ],
+        "send_to_follower": [
+            lambda s, f=f, k=k: call("send_to_follower")(s, F, f, message("NEWEPOCH", k)) is None
+            for k, f in enumerate((F, L, L))
+        ],
+        "to_leader": [lambda s, f=f: taken(s, f, F) for f in (F, L)],
+        "to_follower": [lambda s: received(s, F)],
+        "leader_learns": [lambda s, f=f: leader_learns(s, f, F) for f in (F, L)],
+        "follower_learns": [loses],
+        "disconnect": [own_end],
+        "close_accepted": [always("close_accepted", F)],
+        "closed": [lambda s: gives_up(s, F)],
+    }  # fmt: skip
+
+
+def own_end(s: Any) -> bool:
+    """`disconnect` of one that may lead, without `close_accepted`, which is a label of its own."""
+    held = {f: (s.link[f][F], [m.epoch for m in s.to_leader[f][F]]) for f in (L, OTHER)}
+    call("disconnect")(s, F)
+    for f, (link, sent) in held.items():
+        s.link[f][F] = link
+        s.to_leader[f][F].clear()
+        for epoch in sent:
+            s.to_leader[f][F].append(message("CEPOCH", epoch))
+    return True
+
+
+def states_of_one() -> Iterator[Any]:
+    """Ways a process can be that follows itself or another, and leads or not; a sixth of them, or all."""
+    nobody = -1
+    ways = itertools.product(
+        (nobody, F, L), (OPEN, LOST, FOLLOWER_OPEN), (ELECTION, FOLLOWING, LEADING), (nobody, F),
+        (OPEN, LOST, FOLLOWER_OPEN), range(3), range(3), range(3),
+    )  # fmt: skip
+    for way in itertools.islice(ways, 0, None, 1 if "ZABCHECK_EVERY" in os.environ else 7):
+        leader, end, role, led, led_end, up, own, down = way
+        if leader == F and end != OPEN:  # its connection to itself is not lost, and it closes both ends at once
+            continue
+        s = model().program.initial()
+        s.role[F], s.role[L] = role, LEADING if leader == L else ELECTION
+        for p, l, of in ((F, leader, end), (L, led, led_end)):
+            if l != nobody:
+                s.leader[p], s.link[p][l] = l, of
+        for channel, count in ((s.to_leader[L][F], up), (s.to_leader[F][F], own)):
+            for k in range(count):
+                channel.append(message("CEPOCH", k))
+        for k in range(down):
+            s.to_follower[F].append(message("NEWEPOCH", k))
+        assert call("connected_as_followed")(s)
+        yield s
+
+
+def order_of_one(one: str, other: str) -> tuple[int, int]:
+    """On how many states two deeds of one process are possible, and on how many of these the order matters."""
+    known = of_one()
+    both = wrong = 0
+    for s in states_of_one():
+        data = s.key()
+        for x, y in itertools.product(known[one], known[other]):
+            if changed(data, x) is not None and changed(data, y) is not None:
+                both += 1
+                wrong += changed(data, x, y) != changed(data, y, x)
+    return both, wrong
+
+
+@pytest.mark.slow(seconds=8)
+def test_what_one_process_does_commutes_where_that_is_declared() -> None:
+    for one, other in COMMUTE:
+        if one in of_one():
+            both, wrong = order_of_one(one, other)
+            assert not wrong, (one, other)
+            assert both > 0, (one, other)
+
+
+@pytest.mark.slow(seconds=2)
+def test_what_one_process_does_has_an_order_where_two_commute() -> None:
+    for one, other in COMMUTE_APART:
+        assert order_of_one(one, other)[1] > 0, (one, other)
 
 
 def test_what_is_not_declared_is_told_apart() -> None:
@@ -160,7 +253,7 @@ def test_what_is_not_declared_is_told_apart() -> None:
 
 
 def test_every_declared_label_is_tried() -> None:
-    labels = {name for pair in COMMUTE for name in pair}
+    labels = {name for pair in (*COMMUTE, *COMMUTE_APART) for name in pair}
     assert labels == set(deeds()) | {"accept", "establish"}
     assert connections.COMMUTE[-2:] == (("accept", "accept"), ("establish", "establish"))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from traces.judging.memory import JudgedRun, RunReport, broke, primary_of, row_of
-from traces.judging.numbers import NEVER, PO_CAUSAL_ORDER, STRICT_CAUSALITY
+from traces.judging.memory import JudgedRun, RunReport, Table, broke, is_broken, leaves_open, row_of
+from traces.judging.numbers import G_MANY, NEVER, PO_CAUSAL_ORDER, STRICT_CAUSALITY
+
+MOST_WORK = 1 << 26  # deliveries that searches for chains look at where every two transactions are compared
 
 # --- PO causal order -------------------------------------------------------------------------------
 
@@ -17,17 +19,16 @@ def po_causal(run: JudgedRun, out: RunReport) -> None:
             run.farthest[p] = -1
             run.which[p] = -1
         for k in range(run.abcast_count):
-            u = run.abcasts[k]
-            if primary_of(run, u) == q:
+            if run.primary[k] == q:
                 if run.late != 0:
                     i = 0
-                while i < run.after[u]:
+                while i < run.after[k]:
                     t = run.sequence[q][i]
                     i = i + 1
-                    if run.abcast_row[t] >= 0 and run.order[t] < k:
+                    if run.order[t] < k:
                         precedes_what_follows(run, t)
                 for p in range(run.processes):
-                    delivered_in_order(run, out, p, u)
+                    delivered_in_order(run, out, p, k)
 
 
 def precedes_what_follows(run: JudgedRun, t: int) -> None:
@@ -41,93 +42,183 @@ def precedes_what_follows(run: JudgedRun, t: int) -> None:
             run.which[p] = t
 
 
-def delivered_in_order(run: JudgedRun, out: RunReport, p: int, u: int) -> None:
-    """Whether p, if it delivered u, delivered what precedes it before."""
-    j = run.place[p][u]
+def delivered_in_order(run: JudgedRun, out: RunReport, p: int, k: int) -> None:
+    """Whether p, if it delivered what abcast k is of, delivered what precedes it before."""
+    j = run.place[p][run.abcasts[k]]
     if j >= 0 and run.farthest[p] > j:
         t = run.which[p]
         row = run.row[p][j]
-        by = run.abcast_row[u]
+        by = run.sent_row[k]
         broke(out, PO_CAUSAL_ORDER, max(row, by), run.abcast_row[t], by, row, row_of(run, p, t))
 
 
 # --- strict causality ------------------------------------------------------------------------------
 
 
-def strict(run: JudgedRun, out: RunReport) -> None:
-    """Strict causality. What is broken stays so: the delivery by which it first was is found by halving."""
+def strict(table: Table, run: JudgedRun, out: RunReport) -> None:
+    """Strict causality."""
     for p in range(run.processes):
-        high = run.length[p]
-        if high > 1 and unrelated(run, p, high) >= 0:
-            low = 1
-            while high - low > 1:
-                middle = (low + high) >> 1
-                if unrelated(run, p, middle) >= 0:
-                    high = middle
-                else:
-                    low = middle
-            u = unrelated(run, p, high)
-            t = run.which[p]
-            a = row_of(run, p, t)
-            b = row_of(run, p, u)
-            delivered = max(a, b)
-            abcast = max(run.abcast_row[t], run.abcast_row[u])
-            by = max(delivered, abcast)
-            broke(out, STRICT_CAUSALITY, by, min(a, b), delivered, run.abcast_row[t], run.abcast_row[u])
+        if run.length[p] > 1 and unrelated(run, p, run.length[p]) >= 0:
+            if run.repeats != 0:
+                every_two(table, run, out, p)
+            else:
+                first_unrelated(run, out, p)
+    if run.repeats != 0 and run.work > MOST_WORK:
+        leaves_open(out, G_MANY)
+
+
+def first_unrelated(run: JudgedRun, out: RunReport, p: int) -> None:
+    """What p delivered breaks strict causality, and stays so: the delivery by which it first did, found by halving."""
+    low = 1
+    high = run.length[p]
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if unrelated(run, p, middle) >= 0:
+            high = middle
+        else:
+            low = middle
+    u = unrelated(run, p, high)
+    unrelated_pair(run, out, p, run.which[p], u)
+
+
+def unrelated_pair(run: JudgedRun, out: RunReport, p: int, t: int, u: int) -> None:
+    """Of two transactions that p delivered neither PO-precedes the other."""
+    a = row_of(run, p, t)
+    b = row_of(run, p, u)
+    delivered = max(a, b)
+    abcast = max(run.abcast_row[t], run.abcast_row[u])
+    broke(
+        out, STRICT_CAUSALITY, max(delivered, abcast), min(a, b), delivered, run.abcast_row[t], run.abcast_row[u]
+    )  # fmt: skip
 
 
 def unrelated(run: JudgedRun, p: int, length: int) -> int:
     """Of what p delivered first, so many, a transaction that the one abcast before it (which `run.which[p]` is told)
-    does not PO-precede; -1: there is none, and so any two are related, since chains join up."""
+    does not PO-precede; -1: there is none, and so any two are related, since chains join up. Of each transaction the
+    first abcast counts."""
     last = -1
     for k in range(run.abcast_count):
         u = run.abcasts[k]
         j = run.place[p][u]
-        if j >= 0 and j < length:
-            if last >= 0 and not directly(run, last, u):
-                if not precedes(run, last, u):
-                    run.which[p] = last
+        if j >= 0 and j < length and run.order[u] == k:
+            if run.repeats != 0 and run.work > MOST_WORK:
+                return -1  # it takes too long, which `strict` says
+            if last >= 0 and not directly(run, last, k):
+                if not precedes(run, last, k):
+                    run.which[p] = run.abcasts[last]
                     return u
-            last = u
+            last = k
     return -1
 
 
-def directly(run: JudgedRun, t: int, u: int) -> bool:
-    """Whether t, which was abcast earlier, PO-precedes u without anything in between."""
-    if run.instance[t] == run.instance[u]:
+def directly(run: JudgedRun, a: int, b: int) -> bool:
+    """Whether abcast a, which was earlier, PO-precedes abcast b without anything in between."""
+    if run.instance[a] == run.instance[b]:
         return True
-    at = run.place[primary_of(run, u)][t]
-    return at >= 0 and at < run.after[u]
+    if run.primary[b] < 0:
+        return False
+    at = run.place[run.primary[b]][run.abcasts[a]]
+    return at >= 0 and at < run.after[b]
 
 
-def precedes(run: JudgedRun, t: int, u: int) -> bool:
-    """Whether t PO-precedes u, through whatever chain: everything that precedes u is visited."""
-    stamp = u + 1
+def precedes(run: JudgedRun, a: int, b: int) -> bool:
+    """Whether abcast a PO-precedes abcast b, through whatever chain: everything that precedes b is visited, of no
+    abcast (-1) all of it, and marked in `run.seen`."""
+    since = max(a, 0)
+    run.searches = run.searches + 1  # each has marks of its own: what one has seen another may yet have to visit
+    stamp = run.searches
     for p in range(run.processes):
         run.scanned[p] = 0
-    run.stack[0] = u
-    run.mark[u] = stamp
+    run.stack[0] = b
+    run.seen[b] = stamp
     depth = 1
-    since = run.order[t]
     while depth > 0:
         depth = depth - 1
         x = run.stack[depth]
-        if x == t:
+        if x == a:
             return True
         before = run.before[x]
-        if before >= 0 and run.mark[before] != stamp and run.order[before] >= since:
-            run.mark[before] = stamp
+        if before >= since and run.seen[before] != stamp:
+            run.seen[before] = stamp
             run.stack[depth] = before
             depth = depth + 1
-        q = primary_of(run, x)
-        i = 0 if run.late != 0 else run.scanned[q]
-        while i < run.after[x]:
-            y = run.sequence[q][i]
-            if run.abcast_row[y] >= 0 and run.mark[y] != stamp:
-                if run.order[y] < run.order[x] and run.order[y] >= since:
-                    run.mark[y] = stamp
-                    run.stack[depth] = y
-                    depth = depth + 1
-            i = i + 1
-        run.scanned[q] = max(run.scanned[q], i)
+        q = run.primary[x]
+        if q >= 0:
+            i = 0 if run.late != 0 else run.scanned[q]
+            run.work = run.work + run.after[x] - i
+            while i < run.after[x]:
+                y = run.sent[run.sequence[q][i]]
+                while y >= 0:
+                    if y < x and y >= since and run.seen[y] != stamp:
+                        run.seen[y] = stamp
+                        run.stack[depth] = y
+                        depth = depth + 1
+                    y = run.again[y]
+                i = i + 1
+            run.scanned[q] = max(run.scanned[q], i)
     return False
+
+
+# --- what is abcast again --------------------------------------------------------------------------
+
+
+def every_two(table: Table, run: JudgedRun, out: RunReport, p: int) -> None:
+    """Strict causality of what p delivered where something is abcast again: a later abcast may mend what is broken, and
+    chains by different abcasts of one transaction do not join up. So every two are looked at."""
+    for j in range(run.length[p]):
+        if run.sent[run.sequence[p][j]] >= 0:
+            find_related(run, p, j)
+            for i in range(run.length[p]):
+                two(table, run, out, p, i, j)
+            if run.work > MOST_WORK:
+                return
+
+
+def find_related(run: JudgedRun, p: int, j: int) -> None:
+    """Of each place of p's sequence the row by which what is there PO-precedes what is in place j; NEVER: none."""
+    for i in range(run.length[p]):
+        run.related[i] = NEVER
+    k = run.sent[run.sequence[p][j]]
+    while k >= 0:
+        precedes(run, -1, k)
+        for i in range(run.length[p]):
+            a = run.sent[run.sequence[p][i]]
+            while a >= 0:
+                if run.seen[a] == run.searches:
+                    run.related[i] = min(run.related[i], run.sent_row[k])
+                a = run.again[a]
+        k = run.again[k]
+
+
+def two(table: Table, run: JudgedRun, out: RunReport, p: int, i: int, j: int) -> None:
+    """Of what p delivered in places i and j, of which that in i was abcast before, whether either PO-precedes the other
+    at the end of the moment in which both are there."""
+    t = run.sequence[p][i]
+    u = run.sequence[p][j]
+    if run.sent[t] >= 0 and run.order[t] < run.order[u]:
+        begin = max(run.row[p][i], run.row[p][j])
+        begin = max(begin, run.abcast_row[u])
+        if is_broken(out, STRICT_CAUSALITY) and begin >= out.by[STRICT_CAUSALITY]:
+            return
+        if later(table, begin, run.related[i]) and run.work <= MOST_WORK:
+            if later(table, begin, related_by(run, u, t)):
+                unrelated_pair(run, out, p, t, u)
+
+
+def later(table: Table, row: int, other: int) -> bool:
+    """Whether a row is of a later moment than one before it, or is none."""
+    return other == NEVER or (other > row and table.time[other] > table.time[row])
+
+
+def related_by(run: JudgedRun, t: int, u: int) -> int:
+    """The row by which t PO-precedes u, by any of their abcasts; NEVER: it does not."""
+    row = NEVER
+    k = run.sent[u]
+    while k >= 0:
+        a = run.sent[t]
+        while a >= 0:
+            if a < k and run.sent_row[k] < row and (directly(run, a, k) or precedes(run, a, k)):
+                row = run.sent_row[k]
+            a = run.again[a]
+        k = run.again[k]
+    return row

@@ -6,14 +6,14 @@ Here the sequences of deliveries are gone along; `causality.py`, `primaries.py` 
 from __future__ import annotations
 
 from traces.judging.causality import po_causal, strict
-from traces.judging.memory import JudgedRun, RunReport, Table, broke, epoch_of, is_broken, met, primary_of
+from traces.judging.memory import JudgedRun, RunReport, Table, broke, is_broken, met
 from traces.judging.numbers import (
     CAUSAL_ORDER,
     DELIVERED_IS_CHOSEN,
-    G_WHO,
     GLOBAL_PRIMARY_ORDER,
     INTEGRITY,
     LOCAL_PRIMARY_ORDER,
+    NEVER,
     NULL,
     PO_CAUSAL_ORDER,
     PREFIX,
@@ -35,13 +35,15 @@ def conclude(table: Table, run: JudgedRun, out: RunReport, end: int) -> None:
             for q in range(run.processes):
                 if p != q and run.place[q][run.sequence[p][1]] >= 0:
                     met(out, TOTAL_ORDER)
-    if ((out.unknown >> G_WHO) & 1) == 0:
-        if run.late != 0 or not one_sequence(run, out):
-            po_causal(run, out)
-        strict(run, out)
-        primary_integrity(run, out)
+    if run.late != 0 or not one_sequence(run, out):
+        po_causal(run, out)
+    strict(table, run, out)
+    primary_integrity(run, out)
     if run.leader_count > 0:
         later_histories(table, run, out, end)
+    if run.repeats != 0:
+        for k in range(run.abcast_count):
+            before_itself(run, out, k)
 
 
 def delivered(table: Table, run: JudgedRun, out: RunReport, t: int) -> None:
@@ -71,63 +73,108 @@ def one_sequence(run: JudgedRun, out: RunReport) -> bool:
 
 def along(run: JudgedRun, out: RunReport, p: int) -> None:
     """What is to be seen along the sequence that p delivered."""
-    highest = NULL
+    least = NEVER  # of the epochs so far, and the greatest: by whose delivery and which abcast
+    greatest = NULL
     high_row = -1
+    high_by = -1
     for s in range(run.processes):
         run.server[s] = -1
-    first = -1  # of those that were abcast
+    sent = 0  # so far, of those that were abcast
     for j in range(run.length[p]):
         t = run.sequence[p][j]
         row = run.row[p][j]
-        epoch = epoch_of(run, t)
-        by = run.abcast_row[t]
-        if by >= 0:
-            if first >= 0:
+        k = run.sent[t]
+        if k >= 0:
+            if sent > 0:
                 met(out, STRICT_CAUSALITY)
-                if epoch != epoch_of(run, first):
-                    met(out, GLOBAL_PRIMARY_ORDER)
-                    met(out, CAUSAL_ORDER)
-            else:
-                first = t
-            local_order(run, out, p, j)
-            if run.led[t] != 0:
-                met(out, PO_CAUSAL_ORDER)
-            if epoch < highest:
-                broke(out, GLOBAL_PRIMARY_ORDER, max(row, by), high_row, row, by, -1)
-                broke(out, CAUSAL_ORDER, max(row, by), high_row, row, by, -1)
-            if epoch > highest:
-                highest = epoch
+            sent = 1
+            low = NEVER
+            high = NULL
+            low_by = -1
+            last = -1
+            while k >= 0:
+                local_order(run, out, p, j, k)
+                if run.led[k] != 0:
+                    met(out, PO_CAUSAL_ORDER)
+                e = run.led_epoch[k]
+                if e >= 0:
+                    if run.epochs.a[e] <= low:
+                        low = run.epochs.a[e]
+                        low_by = run.sent_row[k]
+                    if run.epochs.a[e] >= high:
+                        high = run.epochs.a[e]
+                        last = run.sent_row[k]
+                if run.primary[k] >= 0:
+                    of_server(run, out, p, j, k)
+                k = run.again[k]
+            if low < greatest or high > least:
+                met(out, GLOBAL_PRIMARY_ORDER)
+                met(out, CAUSAL_ORDER)
+            if low < greatest:
+                by = max(low_by, high_by)
+                by = max(by, row)
+                broke(out, GLOBAL_PRIMARY_ORDER, by, high_row, row, low_by, -1)
+                broke(out, CAUSAL_ORDER, by, high_row, row, low_by, -1)
+            least = min(least, low)
+            if high > greatest:
+                greatest = high
                 high_row = row
-            if run.instance[t] >= 0:
-                of_server(run, out, p, j)
+                high_by = last
+            k = run.sent[t]
+            while k >= 0:
+                if run.primary[k] >= 0:
+                    run.server[run.primary[k]] = max(run.server[run.primary[k]], k)
+                k = run.again[k]
 
 
-def local_order(run: JudgedRun, out: RunReport, p: int, j: int) -> None:
-    """Whether p has delivered what its instance abcast just before the transaction that p delivered in place j."""
-    t = run.sequence[p][j]
-    row = run.row[p][j]
-    by = run.abcast_row[t]
-    before = run.before[t]
+def local_order(run: JudgedRun, out: RunReport, p: int, j: int, k: int) -> None:
+    """Whether p, which delivered in place j what abcast k is of, has delivered what its instance abcast before."""
+    before = run.before[k]
     if before >= 0:
         met(out, LOCAL_PRIMARY_ORDER)
         met(out, PREFIX)
-        at = run.place[p][before]
+        at = run.place[p][run.abcasts[before]]
         if at < 0 or at > j:
+            row = run.row[p][j]
+            by = run.sent_row[k]
             other = run.row[p][at] if at >= 0 else -1
-            broke(out, LOCAL_PRIMARY_ORDER, max(row, by), run.abcast_row[before], by, row, other)
-            broke(out, PO_CAUSAL_ORDER, max(row, by), run.abcast_row[before], by, row, other)
+            broke(out, LOCAL_PRIMARY_ORDER, max(row, by), run.sent_row[before], by, row, other)
+            broke(out, PO_CAUSAL_ORDER, max(row, by), run.sent_row[before], by, row, other)
 
 
-def of_server(run: JudgedRun, out: RunReport, p: int, j: int) -> None:
+def of_server(run: JudgedRun, out: RunReport, p: int, j: int, k: int) -> None:
     """Whether what one process abcast is delivered in the order of its abcasts."""
-    t = run.sequence[p][j]
-    s = primary_of(run, t)
-    latest = run.server[s]
+    latest = run.server[run.primary[k]]
     if latest >= 0:
         met(out, CAUSAL_ORDER)
-    if latest >= 0 and run.order[run.sequence[p][latest]] > run.order[t]:
-        row = run.row[p][j]
-        by = run.abcast_row[t]
-        broke(out, CAUSAL_ORDER, max(row, by), run.row[p][latest], row, by, -1)
-    else:
-        run.server[s] = j
+        if latest > k:
+            row = run.row[p][j]
+            abcast = max(run.sent_row[k], run.sent_row[latest])
+            other = run.row[p][run.place[p][run.abcasts[latest]]]
+            broke(out, CAUSAL_ORDER, max(row, abcast), other, row, run.sent_row[k], -1)
+
+
+def before_itself(run: JudgedRun, out: RunReport, k: int) -> None:
+    """Whether abcast k orders a transaction that is delivered before itself, and which premises that leaves unmet: the
+    papers have transactions abcast once."""
+    t = run.abcasts[k]
+    other = run.again[k]
+    while other >= 0 and run.first_row[t] >= 0:
+        p = run.primary[k]
+        if run.instance[other] == run.instance[k]:
+            unmet(out, LOCAL_PRIMARY_ORDER)
+            unmet(out, PREFIX)
+            unmet(out, PO_CAUSAL_ORDER)
+        if p >= 0 and run.place[p][t] >= 0 and run.place[p][t] < run.after[k]:
+            unmet(out, PO_CAUSAL_ORDER)
+        if run.led_epoch[other] != run.led_epoch[k] and run.led_epoch[other] >= 0 and run.led_epoch[k] >= 0:
+            unmet(out, GLOBAL_PRIMARY_ORDER)
+            unmet(out, CAUSAL_ORDER)
+        if p >= 0 and run.primary[other] == p:
+            unmet(out, CAUSAL_ORDER)
+        other = run.again[other]
+
+
+def unmet(out: RunReport, k: int) -> None:
+    """The premise of property k is not met, whatever else was seen."""
+    out.met = out.met & (-1 ^ (1 << k))

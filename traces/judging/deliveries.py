@@ -7,14 +7,12 @@ from traces.judging.numbers import AGREEMENT, PREFIX, TOTAL_ORDER
 from zabspec.language.wrapping import shl
 
 
-def gaps_more(run: JudgedRun, p: int, t: int) -> int:
-    """Count that p delivered abcast t; how many instances more (or less) now have a gap at p."""
-    i = run.instance[t]
-    if i < 0:
-        return 0
+def gaps_more(run: JudgedRun, p: int, k: int) -> int:
+    """Count that p delivered what abcast k is of; how many instances more (or less) now have a gap at p."""
+    i = run.instance[k]
     before = 1 if run.reached[p][i] > run.delivered[p][i] else 0
     run.delivered[p][i] = run.delivered[p][i] + 1
-    run.reached[p][i] = max(run.reached[p][i], run.nth[t] + 1)
+    run.reached[p][i] = max(run.reached[p][i], run.nth[k] + 1)
     after = 1 if run.reached[p][i] > run.delivered[p][i] else 0
     return after - before
 
@@ -61,12 +59,6 @@ def diverge(run: JudgedRun, out: RunReport, row: int, p: int, earlier: int) -> N
     run.astray = run.astray | shl(1, p)
 
 
-def stood(run: JudgedRun, p: int) -> int:
-    """The row in which p delivered the entry of its history that is to be compared next."""
-    k = run.compared[p]
-    return run.row[p][k] if k < run.length[p] else -1
-
-
 # --- the end of a moment -----------------------------------------------------------------------------
 
 
@@ -104,12 +96,13 @@ def gap(run: JudgedRun, out: RunReport, row: int) -> None:
     for p in range(run.processes):
         for i in range(run.instances.count):
             if run.reached[p][i] > run.delivered[p][i]:
-                t = run.latest[i]
+                k = run.latest[i]
                 later = -1
-                while t >= 0:
-                    if run.place[p][t] >= 0:
-                        later = t
+                while k >= 0:
+                    if run.place[p][run.abcasts[k]] >= 0:
+                        later = k
                     elif later >= 0:
-                        broke(out, PREFIX, row, run.abcast_row[t], run.abcast_row[later], row_of(run, p, later), -1)
+                        had = row_of(run, p, run.abcasts[later])
+                        broke(out, PREFIX, row, run.sent_row[k], run.sent_row[later], had, -1)
                         return
-                    t = run.before[t]
+                    k = run.before[k]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from traces.judging.deliveries import diverge, first_delivery, gaps_more, stood
+from traces.judging.deliveries import diverge, first_delivery, gaps_more
 from traces.judging.memory import JudgedRun, RunReport, Table, broke, intern, leaves_open, met, wrong
 from traces.judging.numbers import (
+    ABDELIVER,
     DELIVERED_STANDS,
     G_AGAIN,
     G_ATTEMPT,
-    G_DISAGREES,
     G_LEADS,
     G_OTHER_EPOCH,
     G_PRIMARY,
@@ -36,6 +36,7 @@ def transaction(table: Table, run: JudgedRun, row: int) -> int:
     if t == known:
         run.abcast_row[t] = -1
         run.order[t] = NEVER
+        run.sent[t] = -1
         run.first_row[t] = -1
         run.chosen_epoch[t] = NEVER
         run.chosen_row[t] = -1
@@ -84,35 +85,40 @@ def on_abcast(table: Table, run: JudgedRun, out: RunReport, row: int, p: int, t:
         leaves_open(out, G_ATTEMPT)
     if p == NULL:
         leaves_open(out, G_WHO)
-    if run.abcast_row[t] >= 0:  # the same transaction again
-        leaves_open(out, G_AGAIN)
-        broke(out, UNIQUE_ZXID, row, run.abcast_row[t], row, -1, -1)
-        return
-    run.abcast_row[t] = row
-    run.order[t] = run.abcast_count
-    run.abcasts[run.abcast_count] = t
-    run.abcast_count = run.abcast_count + 1
-    run.instance[t] = -1
-    run.before[t] = -1
-    run.after[t] = 0
-    run.led[t] = 0
+    k = run.abcast_count
     e = numbered_epoch(run, table.epoch[row])
-    if e < 0:
+    if e < 0 or k == run.capacity:
         run.full = 1
         return
-    under_zxid(table, run, out, row)
+    run.abcast_count = k + 1
+    run.abcasts[k] = t
+    run.sent_row[k] = row
+    run.seen[k] = 0
+    run.again[k] = run.sent[t]
+    run.sent[t] = k
+    by_instance(table, run, out, row, p, k, e)
+    if run.full != 0:
+        return
+    first = 1 if run.abcast_row[t] < 0 else 0
+    if first != 0:
+        run.abcast_row[t] = row
+        run.order[t] = k
+        under_zxid(table, run, out, row)
+    else:
+        leaves_open(out, G_AGAIN)
+        broke(out, UNIQUE_ZXID, row, run.abcast_row[t], row, -1, -1)
+        run.late = 1
+        run.repeats = 1
     run.epoch_abcasts[e] = run.epoch_abcasts[e] + 1
     if run.epoch_abcasts[e] > 1:
         met(out, UNIQUE_ZXID)
     met(out, ONE_PRIMARY_AN_EPOCH)
-    if p != NULL:
-        by_instance(table, run, out, row, p, t, e)
     if run.first_row[t] >= 0:
         run.late = 1
         for q in range(run.processes):
             if run.place[q][t] >= 0:
-                run.active[q] = run.active[q] + 1
-                run.gaps = run.gaps + gaps_more(run, q, t)
+                run.active[q] = run.active[q] + first
+                run.gaps = run.gaps + gaps_more(run, q, k)
 
 
 def under_zxid(table: Table, run: JudgedRun, out: RunReport, row: int) -> None:
@@ -127,23 +133,37 @@ def under_zxid(table: Table, run: JudgedRun, out: RunReport, row: int) -> None:
         broke(out, UNIQUE_ZXID, row, run.zxid_row[z], row, -1, -1)
 
 
-def by_instance(table: Table, run: JudgedRun, out: RunReport, row: int, p: int, t: int, e: int) -> None:
-    """The instance of process p that abcasts t, in the epoch with number e."""
-    i = instance(run, table.attempt[row], table.epoch[row], p)
-    if i < 0:
+def by_instance(table: Table, run: JudgedRun, out: RunReport, row: int, p: int, k: int, e: int) -> None:
+    """The instance of process p (NULL: not known) that makes abcast k, under a zxid of the epoch with number e."""
+    epoch = table.primary_epoch[row]
+    if epoch == NULL:
+        e = -1
+    elif epoch != table.epoch[row]:
+        e = numbered_epoch(run, epoch)
+    i = instance(run, table.attempt[row], epoch, p)
+    if i < 0 or (e < 0 and epoch != NULL):
         run.full = 1
         return
-    if run.epoch_instance[e] < 0:
+    if e >= 0 and run.epoch_instance[e] < 0:
         run.epoch_instance[e] = i
         run.epoch_row[e] = row
-    elif run.epoch_instance[e] != i:
+    elif e >= 0 and run.epoch_instance[e] != i:
         broke(out, ONE_PRIMARY_AN_EPOCH, row, run.epoch_row[e], row, -1, -1)
-    run.instance[t] = i
-    run.before[t] = run.latest[i]
-    run.nth[t] = run.broadcast[i]
-    run.after[t] = run.length[p]
-    run.led[t] = 1 if run.broadcast[i] > 0 or run.active[p] > 0 else 0
-    run.latest[i] = t
+    t = run.abcasts[k]
+    before = run.latest[i]
+    while before >= 0 and run.abcasts[before] == t:
+        before = run.before[before]
+    had = 0  # of other transactions that are abcast
+    if p != NULL:
+        had = run.active[p] - (1 if run.abcast_row[t] >= 0 and run.place[p][t] >= 0 else 0)
+    run.primary[k] = p if p != NULL else -1
+    run.led_epoch[k] = e
+    run.instance[k] = i
+    run.before[k] = before
+    run.nth[k] = run.broadcast[i]
+    run.after[k] = run.length[p] if p != NULL else 0
+    run.led[k] = 1 if before >= 0 or had > 0 else 0
+    run.latest[i] = k
     run.broadcast[i] = run.broadcast[i] + 1
 
 
@@ -165,7 +185,10 @@ def on_abdeliver(run: JudgedRun, out: RunReport, row: int, p: int, t: int) -> No
         run.dirty = run.dirty | shl(1, p)
         if run.abcast_row[t] >= 0:
             run.active[p] = run.active[p] + 1
-            run.gaps = run.gaps + gaps_more(run, p, t)
+            k = run.sent[t]
+            while k >= 0:
+                run.gaps = run.gaps + gaps_more(run, p, k)
+                k = run.again[k]
 
 
 # --- quorums and leaders -----------------------------------------------------------------------------
@@ -220,32 +243,45 @@ def on_establish(table: Table, run: JudgedRun, out: RunReport, row: int) -> None
 # --- histories that are replaced ---------------------------------------------------------------------
 
 
-def on_revise(run: JudgedRun, out: RunReport, row: int, p: int) -> None:
+def on_revise(table: Table, run: JudgedRun, out: RunReport, row: int, p: int) -> None:
     """p replaces its history; the rows behind this one have the new one's entries."""
-    if ((run.astray >> p) & 1) == 1:
-        leaves_open(out, G_DISAGREES)
     run.replaced[p] = run.in_pass[p]
     run.compared[p] = 0
     if run.replaced[p] > 0:
         met(out, DELIVERED_STANDS)
         run.replacing = p
         run.replacing_row = row
+        run.standing = run.pass_row[p] - 1
+        stands_next(table, run, p)
 
 
-def on_entry(run: JudgedRun, out: RunReport, row: int, p: int, t: int) -> None:
+def on_entry(table: Table, run: JudgedRun, out: RunReport, row: int, p: int, t: int) -> None:
     """The new history of p has t next."""
     k = run.compared[p]
-    if run.replacing == p and k < run.replaced[p] and k < run.length[p]:
-        if run.sequence[p][k] != t:
-            broke(out, DELIVERED_STANDS, run.replacing_row, run.replacing_row, stood(run, p), row, -1)
-    run.compared[p] = k + 1
+    if run.replacing == p and k < run.replaced[p]:
+        if transaction(table, run, run.standing) != t:
+            broke(out, DELIVERED_STANDS, run.replacing_row, run.replacing_row, run.standing, row, -1)
+        run.compared[p] = k + 1
+        if k + 1 < run.replaced[p]:
+            stands_next(table, run, p)
+
+
+def stands_next(table: Table, run: JudgedRun, p: int) -> None:
+    """The next row in which p delivered something in its pass; there is one. Passes that agree begin alike, so the row
+    may be one of an earlier pass."""
+    if ((run.astray >> p) & 1) == 0:
+        run.standing = run.row[p][run.compared[p]]
+        return
+    run.standing = run.standing + 1
+    while table.process[run.standing] != p or table.meaning[table.kind[run.standing]] != ABDELIVER:
+        run.standing = run.standing + 1
 
 
 def replaced(run: JudgedRun, out: RunReport) -> None:
     """The new history that was being read, if any was, is over."""
     p = run.replacing
     if p >= 0 and run.compared[p] < run.replaced[p]:
-        broke(out, DELIVERED_STANDS, run.replacing_row, run.replacing_row, stood(run, p), -1, -1)
+        broke(out, DELIVERED_STANDS, run.replacing_row, run.replacing_row, run.standing, -1, -1)
     run.replacing = -1
 
 

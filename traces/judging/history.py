@@ -22,7 +22,7 @@ from traces.judging.blocks import HALF_KNOWN, SHIFT, Chosen, Summary, drilled, s
 from traces.judging.numbers import G_OUTSIDER, MOST, NULL, OUT_OF_ORDER, PASS_BACK, TIME_BACK
 from traces.judging.runs import BITS, ERRORS, JUDGED, KERNEL, Batch, judgeable, mask_of, of_name
 from traces.judging.sentence import Violation, violation
-from traces.judging.totals import COUNTS, Span, Totals, Unit
+from traces.judging.totals import Span, Totals, Unit
 from traces.judging.unknowns import ALWAYS_SAID, Where, affected, among
 from traces.tables.table import TableError
 
@@ -100,9 +100,9 @@ def judge_history(unit: Unit, asked: int, each: Each, shift: int = SHIFT, most: 
     run = summaries[0].run
     left_open(out, verdicts, more, gaps_of(summaries), run)
     said = 0
-    for row, p in enumerate(JUDGED):
+    for p in JUDGED:
         if p.name in verdicts:
-            out.counts[row, COUNTS.index(verdicts[p.name])] += 1
+            out.say(p.name, verdicts[p.name])
             said |= (1 << BITS[p.name]) if verdicts[p.name] == "violated" else 0
     if said:
         out.violations = list(violations_of(batch, texts, numbers, said))
@@ -145,7 +145,7 @@ def left_open(out: Totals, verdicts: dict[str, str], more: int, gaps: dict[int, 
         run: its number.
     """
     mask = more | sum(1 << bit for bit in gaps)
-    for name, because in affected(mask).items():
+    for name, because in affected(mask, blocks=True).items():
         if verdicts.get(name, "not judged") == "not judged":
             continue
         verdicts[name] = "open" if any(gap.null for gap in because) else "undecided"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,7 @@ from traces.judging.blocks import SHIFT
 from traces.judging.blocks_kernel import sum_blocks
 from traces.judging.history import judge_history
 from traces.judging.kernel import judge_runs
-from traces.judging.runs import JUDGED, mask_of
-from traces.judging.totals import Span, Totals, Unit, check_spans, judge_unit, units_of
+from traces.judging.totals import Span, Totals, Unit, asked_for, check_spans, units_of
 from traces.tables.table import LONGEST, TableError, parts_of
 from zabspec.language.kernels import machine
 
@@ -48,17 +48,14 @@ def numbers_in(units: Sequence[Unit]) -> Callable[[Span], Sequence[int]]:
     return numbers
 
 
-def asked_for(names: Sequence[str]) -> int:
-    """The mask of the properties to judge: all, unless some are named."""
-    return mask_of(names or [p.name for p in JUDGED])
-
-
 def settled(total: Totals, units: Sequence[Unit]) -> Totals:
     """The tally of a whole table, when it is known that every run lies in one place.
 
     Raises:
         TableError: one does not.
     """
+    if not total.spans:  # its runs were looked at in order
+        return total
     check_spans(total.spans, numbers_in(units))
     total.violations.sort(key=lambda v: (v.run, v.property))
     return total
@@ -83,11 +80,13 @@ def judge_plainly(
     Raises:
         TableError: a unit cannot be judged.
     """
-    asked, total, done = asked_for(names), Totals(), 0
+    total, done = units[0].totals(names), 0
     everything = sum(u.rows for u in units)
-    machine(judge_runs)  # compiled once, before threads ask for it
-    machine(sum_blocks)
+    if total.what == "events":
+        machine(judge_runs)  # compiled once, before threads ask for it
+        machine(sum_blocks)
     stop = Event()
+    begun = dict.fromkeys(range(len(units)), 0)  # of units under way the rows that are judged
     pool = ThreadPoolExecutor(threads)
 
     def each(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -100,25 +99,30 @@ def judge_plainly(
         return [f.result() for f in futures]
 
     try:
-        under_way = {pool.submit(judge_unit, u, asked, stop.is_set): k for k, u in enumerate(units) if not u.long}
+        under_way = {
+            pool.submit(u.judge, names, stop.is_set, partial(begun.__setitem__, k)): k
+            for k, u in enumerate(units)
+            if not u.long
+        }
         wrong: tuple[int, TableError] | None = None  # the first in the table, whichever is found first
         while under_way:
             finished, _ = wait(under_way, OFTEN, FIRST_COMPLETED)
             for future in finished:
                 k = under_way.pop(future)
                 done += units[k].rows
+                begun[k] = 0
                 try:
                     total.add(future.result())
                 except TableError as problem:
                     wrong = (k, problem) if wrong is None else min(wrong, (k, problem), key=lambda w: w[0])
             if wrong is not None:
                 under_way = {future: k for future, k in under_way.items() if k < wrong[0]}
-            progress(done, everything, total)
+            progress(done + sum(begun.values()), everything, total)
         if wrong is not None:
             raise wrong[1]
         for unit in units:
             if unit.long:
-                total.add(judge_history(unit, asked, each, shift))
+                total.add(judge_history(unit, asked_for(names), each, shift))
                 done += unit.rows
     finally:
         stop.set()
@@ -146,8 +150,8 @@ def judge_on_spark(
     """
     from traces.spark.session import LOCAL, session
 
-    asked, total = asked_for(names), Totals()
-    units = [away(u) for u in units]
+    total = units[0].totals(names)
+    units = [u.away() for u in units]
     everything = sum(u.rows for u in units)
     whole = [u for u in units if not u.long]
     with session(master or LOCAL, brief=everything < LARGE) as spark:
@@ -155,21 +159,19 @@ def judge_on_spark(
         done = sum(u.rows for u in whole)
         if whole:
             watch = watcher(context, progress, 0, done, everything, total)
-            for tally in tasks(context, watch)(judge_unit, [(u, asked) for u in whole]):
+            for tally in tasks(context, watch)(judged, [(u, tuple(names)) for u in whole]):
                 total.add(tally)
         for unit in units:
             if unit.long:
                 watch = watcher(context, progress, done, unit.rows // 2, everything, total)
-                total.add(judge_history(unit, asked, tasks(context, watch), shift))
+                total.add(judge_history(unit, asked_for(names), tasks(context, watch), shift))
                 done += unit.rows
     return settled(total, units)
 
 
-def away(unit: Unit) -> Unit:
-    """A unit as another process finds it: by absolute paths."""
-    from dataclasses import replace
-
-    return Unit(tuple(replace(p, path=str(Path(p.path).absolute())) for p in unit.parts), unit.long)
+def judged(unit: Unit, names: Sequence[str]) -> Totals:
+    """What a task does."""
+    return unit.judge(names)
 
 
 Watch = Callable[[], Any]  # makes a context manager under which a job runs

@@ -31,6 +31,7 @@ from traces.judging.numbers import (
     ESTABLISH,
     G_DIGEST,
     G_IDENTITY,
+    G_MENDED,
     G_OUTSIDER,
     G_PASS,
     G_TIME,
@@ -79,6 +80,8 @@ def judge_run(table: Table, run: JudgedRun, out: RunReport, start: int, end: int
         read_row(table, run, out, row)
         row = row + 1
     half_known(out, G_TIME, run.clock)
+    if run.repeats != 0:
+        half_known(out, G_MENDED, run.clock)
     half_known(out, G_IDENTITY, run.identities)
     half_known(out, G_DIGEST, run.digests)
     if run.full == 0 and out.error == 0:
@@ -104,6 +107,7 @@ def begin(run: JudgedRun, out: RunReport, start: int) -> None:
         run.length[p] = 0
         run.passing[p] = NULL
         run.in_pass[p] = 0
+        run.pass_row[p] = start
         run.last[p] = NULL
         run.active[p] = 0
         run.replaced[p] = 0
@@ -122,6 +126,9 @@ def begin(run: JudgedRun, out: RunReport, start: int) -> None:
     run.replacing = -1
     run.astray = 0
     run.late = 0
+    run.repeats = 0
+    run.searches = 0
+    run.work = 0
     run.last_kind = OTHER
     run.last_process = NULL
     run.clock = 0
@@ -209,9 +216,9 @@ def event(table: Table, run: JudgedRun, out: RunReport, row: int, kind: int, p: 
     elif kind == ESTABLISH:
         on_establish(table, run, out, row)
     elif kind == REVISE:
-        on_revise(run, out, row, p)
+        on_revise(table, run, out, row, p)
     elif kind == ENTRY:
-        on_entry(run, out, row, p, t)
+        on_entry(table, run, out, row, p, t)
     elif kind == BEGIN:
         on_begin(table, run, out, row)
 
@@ -226,3 +233,4 @@ def in_pass(table: Table, run: JudgedRun, out: RunReport, row: int, p: int) -> N
             wrong(out, PASS_BACK, row)
         run.passing[p] = passing
         run.in_pass[p] = 0
+        run.pass_row[p] = row

@@ -13,13 +13,11 @@ __all__ = [
     "RunReport",
     "Table",
     "broke",
-    "epoch_of",
     "forget_entries",
     "intern",
     "is_broken",
     "leaves_open",
     "met",
-    "primary_of",
     "room_for",
     "row_of",
     "wrong",
@@ -77,21 +75,33 @@ class JudgedRun(Struct):
     acceptances = part(Interned)
 
     # Of a transaction
-    abcast_row = words(capacity)  # the row of its abcast; -1: none
-    order = words(capacity)  # its place among the abcasts
-    instance = words(capacity)  # which abcast it; -1: not known
-    before = words(capacity)  # the transaction that its instance abcast before it; -1: none
-    nth = words(capacity)  # its place among its instance's
-    after = words(capacity)  # how many transactions its primary had delivered
-    led = words(capacity)  # whether another PO-precedes it
+    abcast_row = words(capacity)  # the row of its first abcast; -1: none
+    order = words(capacity)  # the place of that among the abcasts
+    sent = words(capacity)  # the last abcast of it; -1: none
     first_row = words(capacity)  # the row of its first delivery by anyone; -1: none
     chosen_epoch = words(capacity)  # the least epoch in which a quorum accepted it; NEVER: none did
     chosen_row = words(capacity)  # the row by which a quorum first had; -1
     chosen_by = words(capacity)  # the acceptance by a quorum in the least epoch; -1
     mark = words(capacity)
 
+    # Of an abcast, by its place among all
+    abcasts = words(capacity)  # its transaction
+    again = words(capacity)  # the abcast of the same transaction before it; -1: none
+    sent_row = words(capacity)
+    primary = words(capacity)  # the process; -1: not known
+    led_epoch = words(capacity)  # the number of its primary's epoch; -1: not known
+    instance = words(capacity)
+    before = words(capacity)  # the abcast of its instance before it that is of another transaction; -1: none
+    nth = words(capacity)  # its place among its instance's
+    after = words(capacity)  # how many transactions its primary had delivered
+    led = words(capacity)  # whether another transaction PO-precedes it
+    seen = words(capacity)  # by which search for a chain
+
+    # Of a place of a sequence
+    related = words(capacity)  # the row by which what is there PO-precedes another transaction; NEVER: it does not
+
     # Of a process: where it delivered a transaction (-1: nowhere), what it delivered in order of the first delivery,
-    # and in which row; of an instance how many of its transactions, and the last of them + 1
+    # and in which row; of an instance how many of its abcasts, and the last of them + 1
     place = words(processes, capacity)
     sequence = words(processes, capacity)
     row = words(processes, capacity)
@@ -99,11 +109,11 @@ class JudgedRun(Struct):
     reached = words(processes, capacity)
 
     # Of an instance, an epoch, a zxid, an acceptance
-    broadcast = words(capacity)  # how many transactions it abcast
+    broadcast = words(capacity)  # how often it abcast
     latest = words(capacity)  # and the last of them; -1: none
     epoch_instance = words(capacity)  # the first instance that abcasts in it; -1: none
     epoch_row = words(capacity)  # and the row in which
-    epoch_abcasts = words(capacity)
+    epoch_abcasts = words(capacity)  # under zxids of it
     epoch_leader = words(capacity)  # the row in which it is established; -1: none
     zxid_row = words(capacity)  # of the first abcast under it
     who = words(capacity)  # a mask of the processes that accepted
@@ -111,7 +121,6 @@ class JudgedRun(Struct):
     above = words(capacity)  # the acceptance that was of the least epoch before, so of a later one; -1: none
 
     # In order
-    abcasts = words(capacity)  # transactions
     leaders = words(capacity)  # the rows in which leaders are established
     stack = words(capacity)
     sorted = words(capacity)
@@ -123,6 +132,7 @@ class JudgedRun(Struct):
     length = words(processes)  # how many transactions it delivered
     passing = words(processes)
     in_pass = words(processes)  # how many in its present pass
+    pass_row = words(processes)  # from which row on
     last = words(processes)  # its last position
     active = words(processes)  # how many that are abcast too
     replaced = words(processes)  # how long the history was that it replaces
@@ -143,8 +153,12 @@ class JudgedRun(Struct):
     gaps = word()  # of how many instances some process has a transaction without an earlier one
     replacing = word()  # the process whose new history is being read; -1: none
     replacing_row = word()
+    standing = word()  # the row in which it delivered what the new one must have next
     astray = word()  # a mask of those with a pass that does not agree with an earlier one
-    late = word()  # something was delivered before it was abcast
+    late = word()  # something was delivered before it was abcast, or is abcast again
+    repeats = word()  # something is abcast again
+    searches = word()  # for chains of PO precedence
+    work = word()  # what these looked at
     last_kind = word()
     last_process = word()
     clock = word()  # bit 0: a row of the history has no time; bit 1: a row has one
@@ -249,16 +263,6 @@ def forget_entries(known: Interned) -> None:
     for i in range(known.count):
         known.hashed[known.slot[i]] = 0
     known.count = 0
-
-
-def epoch_of(run: JudgedRun, t: int) -> int:
-    """The epoch of a transaction."""
-    return run.txns.b[t]
-
-
-def primary_of(run: JudgedRun, t: int) -> int:
-    """The process whose instance abcast a transaction; one must have."""
-    return run.instances.c[run.instance[t]]
 
 
 def row_of(run: JudgedRun, p: int, t: int) -> int:

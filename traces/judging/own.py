@@ -10,139 +10,123 @@ apart: one after another in this process, or each by a task of Spark, by the sam
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from invariants import Property, properties_of
 from invariants.binding import bound
 from invariants.registry import HISTORY
+from traces.judging.sentence import Violation
+from traces.judging.totals import Totals, Unit
 from traces.record.trace import text_of
 from traces.tables.own import FIELD, PLAIN, Source
-from traces.tables.table import TableError, files_of, first_line, printable
+from traces.tables.table import Part, TableError, first_line, parts_of, printable
 from zabspec.authoring.reading import ObservationKind
 from zabspec.language.reference import ERRORS, StateView, range_error
 from zabspec.language.sentences import sentence_of
 from zabspec.model import ConfigError, Model
 
-__all__ = ["Broken", "ObservationTotals", "Stretch", "judge_own", "judge_own_on_spark", "judge_stretch", "stretches_of"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["ObservedUnit", "observed_units"]
 
 AT_ONCE = 1 << 14  # rows that are read at once
 
 Row = dict[str, Any]
-Progress = Callable[[int, int], object]  # rows judged, of how many
 
 
 @dataclass(frozen=True)
-class Broken:
-    """A property that a run breaks: its run, its name, why, and the time of the moment."""
-
-    run: int
-    name: str
-    why: str
-    time: int | None
-
-
-@dataclass
-class ObservationTotals:
-    """What judging a table came to.
+class ObservedUnit(Unit):
+    """Row groups that share no run with others, of a protocol that declares what it shows.
 
     Attributes:
-        runs, rows: how many.
-        counts: of each property how many runs of each word (`held`, `premise not reached`, `violated`, `open`,
-            `not judged`).
-        broken: one for every run and property.
-        notes: what else there is to say.
+        source: which protocol.
     """
 
-    runs: int = 0
-    rows: int = 0
-    counts: dict[str, Counter[str]] = field(default_factory=dict)
-    broken: list[Broken] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    source: Source = field(kw_only=True)
 
-    def add(self, other: ObservationTotals) -> None:
-        self.runs += other.runs
-        self.rows += other.rows
-        for name, counts in other.counts.items():
-            self.counts.setdefault(name, Counter()).update(counts)
-        self.broken += other.broken
-        self.notes += other.notes
+    def runs(self) -> tuple[int, int] | None:
+        """The least number of a run in it, and the greatest; None: the files do not say."""
+        known = [(p.least, p.most) for p in self.parts if p.least is not None and p.most is not None]
+        if len(known) < len(self.parts):
+            return None
+        return min(least for least, _ in known), max(most for _, most in known)
+
+    def away(self) -> ObservedUnit:
+        source = self.source
+        if source.protocol.endswith(".py"):
+            where = str(Path(source.protocol).absolute())
+            source = replace(source, protocol=where, configuration=replace(source.configuration, protocol=where))
+        return replace(self, parts=super().away().parts, source=source)
+
+    def totals(self, names: Sequence[str]) -> Totals:
+        return Totals(names=tuple(p.name for p in asked_of(self.source, names)), what="observations")
+
+    def judge(
+        self,
+        names: Sequence[str],
+        stopped: Callable[[], bool] = lambda: False,
+        progress: Callable[[int], object] = lambda _: None,
+    ) -> Totals:
+        """Judge its runs, in the order of its rows.
+
+        Raises:
+            TableError: a row is none of the protocol's observations, a value leaves its range, the rows of a run are
+                apart, or the protocol's source is another by now.
+        """
+        try:
+            if text_of(self.source.protocol) != self.source.text:
+                raise TableError(f"{self.source.protocol}: its text is another by now")
+            judging = Judging(self.source, asked_of(self.source, names), self.totals(names))
+        except ConfigError as problem:
+            raise TableError(str(problem)) from None
+        for place, row in rows_of(self):
+            judging.take(place, row)
+            if judging.tally.rows % AT_ONCE == 0:
+                progress(judging.tally.rows)
+                if stopped():
+                    break
+        judging.end_run()
+        return judging.tally
 
 
-# --- what is judged apart ------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """Row groups of a table that share no run with others.
-
-    Attributes:
-        groups: each as its file and its number there, in order.
-        rows: how many they have.
-        least, most: of the runs in them, where the files say so.
-    """
-
-    groups: tuple[tuple[str, int], ...]
-    rows: int
-    least: int | None
-    most: int | None
-
-
-def stretches_of(path: Path) -> list[Stretch]:
-    """The stretches of a table, as the footers of its files tell: one ends where every run before it has a smaller
+def observed_units(path: Path, source: Source) -> list[ObservedUnit]:
+    """The units of a table, as the footers of its files tell: one ends where every run before it has a smaller
     number than every run behind it.
 
     Raises:
         TableError: a file is damaged, or has not the columns.
     """
-    found = [group for file in files_of(path) for group in groups_of(file)]
-    known = all(g.least is not None for g in found)
-    behind = [*accumulate(reversed([g.least or 0 for g in found]), min)][::-1]  # the least number from a group on
-    out: list[Stretch] = []
-    for k, g in enumerate(found):
-        last = out[-1] if out else None
-        if last is None or (known and (last.most or 0) < behind[k]):
-            out.append(g)
-            continue
-        least = min(last.least or 0, g.least or 0) if known else None
-        most = max(last.most or 0, g.most or 0) if known else None
-        out[-1] = Stretch(last.groups + g.groups, last.rows + g.rows, least, most)
-    return out
+    parts = parts_of(path, check_columns)
+    known = all(p.least is not None for p in parts)
+    behind = [*accumulate(reversed([p.least or 0 for p in parts]), min)][::-1]  # the least number from a part on
+    out: list[list[Part]] = []
+    most = 0
+    for k, part in enumerate(parts):
+        if not out or (known and most < behind[k]):
+            out.append([])
+            most = part.most or 0
+        out[-1].append(part)
+        most = max(most, part.most or 0)
+    return [ObservedUnit(tuple(unit), source=source) for unit in out]
 
 
-def groups_of(file: Path) -> Iterator[Stretch]:
-    """The row groups of a file."""
+def check_columns(file: Path, found: pa.Schema) -> None:
+    """
+    Raises:
+        TableError: a column is missing, or there twice.
+    """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    try:
-        with pq.ParquetFile(file) as opened:
-            schema, footer = opened.schema_arrow, opened.metadata
-    except (OSError, UnicodeDecodeError, pa.ArrowException) as problem:
-        raise TableError(f"{file}: {first_line(problem)}") from None
     for name in PLAIN:
-        if schema.names.count(name) != 1:
-            raise TableError(
-                f"{file}: there is {'no' if name not in schema.names else 'more than one'} column {name!r}"
-            )
-    if not pa.types.is_int64(schema.field("run").type):
-        raise TableError(f"{file}: column 'run' is {schema.field('run').type}, and in such a table it is int64")
-    at = footer.schema.names.index("run")
-    for k in range(footer.num_row_groups):
-        group = footer.row_group(k)
-        statistics = group.column(at).statistics
-        told = statistics is not None and statistics.has_min_max
-        least, most = (statistics.min, statistics.max) if told else (None, None)
-        if group.num_rows:
-            yield Stretch(((str(file.absolute()), k),), group.num_rows, least, most)
-
-
-# --- judging ---------------------------------------------------------------------------------------
+        if found.names.count(name) != 1:
+            raise TableError(f"{file}: there is {'no' if name not in found.names else 'more than one'} column {name!r}")
+    if not pa.types.is_int64(found.field("run").type):
+        raise TableError(f"{file}: column 'run' is {found.field('run').type}, and in such a table it is int64")
 
 
 def asked_of(source: Source, names: Sequence[str]) -> list[Property]:
@@ -150,96 +134,8 @@ def asked_of(source: Source, names: Sequence[str]) -> list[Property]:
     return [p for p in properties_of(source.protocol) if p.default and (not names or p.name in names)]
 
 
-def judge_own(
-    path: Path, source: Source, names: Sequence[str] = (), progress: Progress = lambda *_: None
-) -> ObservationTotals:
-    """Judge every run of a table by the protocol's own text, in this process.
-
-    Args:
-        names: only these properties.
-
-    Raises:
-        TableError: a row is none of the protocol's observations, a value leaves its range, or the rows of a run are
-            apart.
-    """
-    stretches = stretches_of(path)
-    everything = sum(x.rows for x in stretches)
-    total = ObservationTotals(counts={p.name: Counter() for p in asked_of(source, names)})
-    for stretch in stretches:
-        total.add(judge_stretch(source, tuple(names), stretch, partial(told, progress, total.rows, everything)))
-    return total
-
-
-def told(progress: Progress, before: int, everything: int, done: int) -> None:
-    """Tell how far a stretch is, behind the rows before it."""
-    progress(before + done, everything)
-
-
-def judge_own_on_spark(
-    path: Path,
-    source: Source,
-    names: Sequence[str] = (),
-    master: str | None = None,
-    progress: Progress = lambda *_: None,
-) -> ObservationTotals:
-    """The same as tasks of Spark, a stretch to a task. Tasks read the files and the text themselves, so a cluster must
-    see both under the same paths.
-
-    Raises:
-        NoSpark: there is none.
-        SparkFailed: a job failed.
-        TableError: as in this process.
-    """
-    from traces.judging.judge import tasks, watcher
-    from traces.judging.totals import Totals
-    from traces.spark.session import LOCAL, session
-
-    stretches = stretches_of(path)
-    everything = sum(x.rows for x in stretches)
-    total = ObservationTotals(counts={p.name: Counter() for p in asked_of(source, names)})
-    if not stretches:
-        return total
-    with session(master or LOCAL, brief=True) as spark:
-        context = spark.sparkContext
-        watch = watcher(context, lambda done, rows, _: progress(done, rows), 0, everything, everything, Totals())
-        given = [(away(source), tuple(names), x) for x in stretches]
-        for found in tasks(context, watch)(judge_stretch, given):
-            total.add(found)
-    return total
-
-
-def away(source: Source) -> Source:
-    """What a table is of, as another process finds it: by an absolute path."""
-    if not source.protocol.endswith(".py"):
-        return source
-    where = str(Path(source.protocol).absolute())
-    return replace(source, protocol=where, configuration=replace(source.configuration, protocol=where))
-
-
-def judge_stretch(
-    source: Source, names: Sequence[str], stretch: Stretch, progress: Callable[[int], object] = lambda _: None
-) -> ObservationTotals:
-    """Judge the runs of a stretch, in the order of its rows.
-
-    Raises:
-        TableError: as `judge_own`; or the text is another by now.
-    """
-    try:
-        if text_of(source.protocol) != source.text:
-            raise TableError(f"{source.protocol}: its text is another by now")
-        judging = Judging(source, asked_of(source, names))
-    except ConfigError as problem:
-        raise TableError(str(problem)) from None
-    for place, row in rows_of(stretch):
-        judging.take(place, row)
-        if judging.tally.rows % AT_ONCE == 0:
-            progress(judging.tally.rows)
-    judging.end_run()
-    return judging.tally
-
-
-def rows_of(stretch: Stretch) -> Iterator[tuple[str, Row]]:
-    """The rows of a stretch, in order, each with its file.
+def rows_of(unit: ObservedUnit) -> Iterator[tuple[str, Row]]:
+    """The rows of a unit, in order, each with its file.
 
     Raises:
         TableError: a file is damaged, or says of its runs what is not so.
@@ -247,16 +143,18 @@ def rows_of(stretch: Stretch) -> Iterator[tuple[str, Row]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    for file, group in stretch.groups:
+    runs = unit.runs()
+    for part in unit.parts:
+        file = part.path
         try:
             with pq.ParquetFile(file) as opened:
                 names = [n for n in opened.schema_arrow.names if n in PLAIN or n.startswith(FIELD)]
-                for batch in opened.iter_batches(AT_ONCE, row_groups=[group], columns=names):
+                for batch in opened.iter_batches(AT_ONCE, row_groups=list(part.groups), columns=names):
                     for row in batch.to_pylist():
                         number = row["run"]
                         if number is None:
                             raise TableError(f"{file}: a row says no run")
-                        if stretch.least is not None and not stretch.least <= number <= (stretch.most or 0):
+                        if runs is not None and not runs[0] <= number <= runs[1]:
                             raise TableError(f"{file}: its footer says that no row is of run {number}, and one is")
                         yield file, row
         except (OSError, UnicodeDecodeError, pa.ArrowException) as problem:
@@ -297,14 +195,14 @@ class Judging:
         tally: what they came to so far.
     """
 
-    def __init__(self, source: Source, asked: Sequence[Property]) -> None:
+    def __init__(self, source: Source, asked: Sequence[Property], tally: Totals) -> None:
         model = Model(source.configuration)
         text = model.protocol.text
         self.nodes, self.observations = source.configuration.nodes, text.observations
         self.names, self.layout = bound(model), model.program.layout
         self.every = asked
         self.asked = [p for p in asked if p.of == HISTORY]
-        self.tally = ObservationTotals(counts={p.name: Counter() for p in asked})
+        self.tally = tally
         self.seen = Seen()
         self.run: int | None = None
         self.place = ""
@@ -353,9 +251,10 @@ class Judging:
             self.tally.notes.append(self.unknown)
         for name in self.left:
             word = "open" if self.unknown else "held" if name in self.met else "premise not reached"
-            self.tally.counts[name][word] += 1
+            self.tally.say(name, word)
         for p in self.every:
-            self.tally.counts[p.name]["not judged"] += p.of != HISTORY
+            if p.of != HISTORY:
+                self.tally.say(p.name, "not judged")
         self.run = None
 
     def end_moment(self) -> None:
@@ -370,8 +269,8 @@ class Judging:
             if not result:
                 why = sentence_of(result) or f"{p.name} is not so."
                 assert self.run is not None
-                self.tally.broken.append(Broken(self.run, p.name, why, self.time))
-                self.tally.counts[p.name]["violated"] += 1
+                self.tally.violations.append(Violation(self.run, p.name, why, self.time, ()))
+                self.tally.say(p.name, "violated")
                 del self.left[p.name]
 
     def observe(self, where: str, row: Row) -> str:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from traces.judging.memory import JudgedRun, RunReport, broke, epoch_of, intern, is_broken, met, primary_of
+from traces.judging.memory import JudgedRun, RunReport, broke, is_broken, met
 from traces.judging.numbers import NEVER, NULL, PRIMARY_INTEGRITY
 
 
 def primary_integrity(run: JudgedRun, out: RunReport) -> None:
-    """Whether every primary had delivered, when it abcast, what anyone delivers of an epoch before."""
+    """Whether every primary had delivered, when it abcast, what anyone delivers of an epoch before. A primary that is
+    not known (-1) is one that delivered nothing."""
     least = NEVER  # of the epochs of which anything is delivered that was abcast
-    for t in range(run.txns.count):
-        if run.first_row[t] >= 0 and run.abcast_row[t] >= 0:
-            least = min(least, epoch_of(run, t))
     greatest = NULL  # of those in which anything is abcast
-    for e in range(run.epochs.count):
-        if run.epoch_abcasts[e] > 0:
-            greatest = max(greatest, run.epochs.a[e])
+    for k in range(run.abcast_count):
+        if run.led_epoch[k] >= 0:
+            epoch = run.epochs.a[run.led_epoch[k]]
+            greatest = max(greatest, epoch)
+            if run.first_row[run.abcasts[k]] >= 0:
+                least = min(least, epoch)
     if greatest > least and least != NEVER:
         met(out, PRIMARY_INTEGRITY)
         sort_epochs(run)
-        for p in range(run.processes):
+        for p in range(-1, run.processes):
             if leads(run, p):
                 find_reach(run, p)
                 of_primary(run, out, p)
@@ -47,9 +48,14 @@ def sort_epochs(run: JudgedRun) -> None:
 def leads(run: JudgedRun, p: int) -> bool:
     """Whether p ever abcasts."""
     for k in range(run.abcast_count):
-        if primary_of(run, run.abcasts[k]) == p:
+        if run.primary[k] == p:
             return True
     return False
+
+
+def place_of(run: JudgedRun, p: int, t: int) -> int:
+    """The place at which p delivered a transaction; -1: nowhere."""
+    return run.place[p][t] if p >= 0 else -1
 
 
 def find_reach(run: JudgedRun, p: int) -> None:
@@ -59,9 +65,9 @@ def find_reach(run: JudgedRun, p: int) -> None:
         run.reach[e] = -1
     for k in range(run.abcast_count):
         t = run.abcasts[k]
-        if run.first_row[t] >= 0:
-            e = intern(run.epochs, epoch_of(run, t), 0, 0, 0)
-            at = run.place[p][t]
+        e = run.led_epoch[k]
+        if run.first_row[t] >= 0 and e >= 0:
+            at = place_of(run, p, t)
             run.reach[e] = max(run.reach[e], at if at >= 0 else NEVER)
     reach = -1
     for k in range(run.epochs.count):
@@ -74,31 +80,31 @@ def find_reach(run: JudgedRun, p: int) -> None:
 def of_primary(run: JudgedRun, out: RunReport, p: int) -> None:
     """Whether p, when it abcast, had delivered so far: until what it abcast would be broken later than is known."""
     for k in range(run.abcast_count):
-        u = run.abcasts[k]
-        if primary_of(run, u) == p:
-            if is_broken(out, PRIMARY_INTEGRITY) and run.abcast_row[u] >= out.by[PRIMARY_INTEGRITY]:
+        e = run.led_epoch[k]
+        if run.primary[k] == p and e >= 0:
+            if is_broken(out, PRIMARY_INTEGRITY) and run.sent_row[k] >= out.by[PRIMARY_INTEGRITY]:
                 return
-            e = intern(run.epochs, epoch_of(run, u), 0, 0, 0)
-            if run.reach[e] >= run.after[u]:
-                undelivered(run, out, p, u)
+            if run.reach[e] >= run.after[k]:
+                undelivered(run, out, p, k)
                 run.reach[e] = -1  # what it abcasts later in this epoch breaks nothing earlier
 
 
-def undelivered(run: JudgedRun, out: RunReport, p: int, u: int) -> None:
-    """Something of an earlier epoch than u's is delivered, and p had not when it abcast u: which."""
+def undelivered(run: JudgedRun, out: RunReport, p: int, k: int) -> None:
+    """Something of an earlier epoch than abcast k's is delivered, and p had not when it made it: which."""
     best = NEVER
     which = -1
-    for t in range(run.txns.count):
-        if run.first_row[t] >= 0 and run.abcast_row[t] >= 0 and epoch_of(run, t) < epoch_of(run, u):
-            at = run.place[p][t]
-            if at < 0 or at >= run.after[u]:
-                if max(run.first_row[t], run.abcast_row[t]) < best:
-                    best = max(run.first_row[t], run.abcast_row[t])
-                    which = t
+    for other in range(run.abcast_count):
+        t = run.abcasts[other]
+        e = run.led_epoch[other]
+        if run.first_row[t] >= 0 and e >= 0 and run.epochs.a[e] < run.epochs.a[run.led_epoch[k]]:
+            at = place_of(run, p, t)
+            if at < 0 or at >= run.after[k]:
+                if max(run.first_row[t], run.sent_row[other]) < best:
+                    best = max(run.first_row[t], run.sent_row[other])
+                    which = other
     if which >= 0:
-        at = run.place[p][which]
+        t = run.abcasts[which]
+        at = place_of(run, p, t)
         own = run.row[p][at] if at >= 0 else -1
-        by = run.abcast_row[u]
-        broke(
-            out, PRIMARY_INTEGRITY, max(best, by), run.abcast_row[which], run.first_row[which], by, own
-        )  # fmt: skip
+        by = run.sent_row[k]
+        broke(out, PRIMARY_INTEGRITY, max(best, by), run.sent_row[which], run.first_row[t], by, own)

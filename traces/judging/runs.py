@@ -13,7 +13,7 @@ from invariants import PROPERTIES
 from invariants.registry import HISTORY, STATE, Property, property_named
 from traces.judging import numbers
 from traces.judging.kernel import judge_runs
-from traces.judging.memory import FirstRows, RunReport, Table, room_for
+from traces.judging.memory import FirstRows, JudgedRun, RunReport, Table, room_for
 from traces.judging.observed import names_of
 from traces.tables.table import TableError
 from zabspec.language.kernels import machine
@@ -21,7 +21,7 @@ from zabspec.language.kernels import machine
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["BITS", "COLUMNS", "JUDGED", "KERNEL", "Batch", "judgeable", "mask_of", "needs", "of_name"]
+__all__ = ["BITS", "COLUMNS", "JUDGED", "KERNEL", "Batch", "Runs", "judgeable", "mask_of", "needs", "of_name"]
 
 
 def number_of(p: Property) -> int | None:
@@ -111,24 +111,25 @@ def of_name(name: str) -> Property:
     return property_named(name, JUDGED)
 
 
-class Batch:
+class Runs:
     """Rows of whole runs in memory, as the kernel reads them.
 
     Args:
-        table: the columns `COLUMNS`.
+        columns: those of `IN_KERNEL`, by their names.
+        kinds: a number for each row.
+        kind_of: which kind of event each number is.
         name: what errors call it.
-        names: the properties to judge, as a mask of `BITS`.
-
-    Raises:
-        TableError: the rows are no event table's.
+        before: runs judged before, whose memory may be used.
     """
 
-    def __init__(self, table: pa.Table, name: str) -> None:
-        self.name, self.rows = name, table.num_rows
-        self.columns = {c: words_of(table, c, name) for c in IN_KERNEL}
-        self.kinds, self.kind_names = kinds_of(table, name)
-        self.kind_of = codes_of(self.kind_names)
-        self.crashes = [i for i, word in enumerate(self.kind_names) if word in CRASHES]
+    run: JudgedRun
+    report: RunReport
+
+    def __init__(
+        self, columns: Mapping[str, Any], kinds: Any, kind_of: Any, name: str, before: Runs | None = None
+    ) -> None:
+        self.name, self.rows = name, len(kinds)
+        self.columns, self.kinds, self.kind_of = columns, kinds, kind_of
         self.processes = max(1, min(numbers.MOST, int(self.columns["process"].max(initial=0)) + 1))
         run = self.columns["run"]
         self.starts = np.flatnonzero(np.concatenate(([True], run[1:] != run[:-1]))) if self.rows else np.zeros(0, int)
@@ -136,7 +137,10 @@ class Batch:
         self.ends = np.append(self.starts[1:], self.rows)
         self.table = table_of(self.columns, self.kinds, self.kind_of)
         self.cap = self.first_cap()
-        self.room()
+        if before is not None and before.run.processes >= self.processes and before.cap >= self.cap:
+            self.cap, self.run, self.report = before.cap, before.run, before.report
+        else:
+            self.room()
 
     def first_cap(self) -> int:
         """A guess at how many transactions the largest run has."""
@@ -198,6 +202,24 @@ class Batch:
             if self.report.broken >> bit & 1:
                 out[name] = (self.report.by[bit], *self.report.witness[bit])
         return out
+
+
+class Batch(Runs):
+    """Runs of an event table.
+
+    Args:
+        table: the columns `COLUMNS`.
+        name: what errors call it.
+
+    Raises:
+        TableError: the rows are no event table's.
+    """
+
+    def __init__(self, table: pa.Table, name: str) -> None:
+        kinds, words = kinds_of(table, name)
+        super().__init__({c: words_of(table, c, name) for c in IN_KERNEL}, kinds, codes_of(words), name)
+        self.crashes = [i for i, word in enumerate(words) if word in CRASHES]
+        self.filled: Runs | None = None  # the last run of it that was filled in
 
 
 def table_of(columns: Mapping[str, Any], kinds: Any, kind_of: Any) -> Table:

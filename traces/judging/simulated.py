@@ -16,7 +16,7 @@ from typing import Any
 
 from invariants import PROPERTIES, properties_of
 from invariants.binding import full_namespace
-from invariants.registry import HISTORY, STATE, STEP, Property
+from invariants.registry import HISTORY, STATE, STEP, TERMINAL, Property
 from zabspec.language import frontend
 from zabspec.language.reference import load
 from zabspec.language.schema import Role
@@ -26,7 +26,7 @@ from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.model import Cluster
 from zabspec.simulator.run import I64, PTR, TICKS_AT_ONCE, Run, Simulator, in_a_room
 
-__all__ = ["NEVER", "Judged", "Verdict", "breaks", "judge", "judged_properties", "verdicts"]
+__all__ = ["NEVER", "Judged", "Verdict", "breaks", "judge", "judged_properties", "verdicts", "why_not_judged"]
 
 GENERATED = "<judging>"
 NEVER = -1
@@ -75,6 +75,26 @@ def judged_properties(protocol: str) -> tuple[Property, ...]:
     asks, given = asks_of_network(protocol), found.claims if found.declared.replicas else properties_of(protocol)
     own = tuple(p for p in given if p.default and p.of != STEP and not asks(p))
     return (*papers, *own) if found.declared.replicas else own
+
+
+def why_not_judged(protocol: str, name: str) -> str:
+    """Return why simulated runs of a protocol are not judged by a property, in a sentence that names what it would
+    need; empty: they are."""
+    if name in {p.name for p in judged_properties(protocol)}:
+        return ""
+    of_papers, found = {p.name: p for p in PROPERTIES}, {p.name: p for p in properties_of(protocol)}
+    p = found.get(name) or of_papers.get(name)
+    if p is None:
+        return "it is built in, or no property of this protocol: a run is judged by those that a source states"
+    if name not in found:
+        return f"{protocol} does not declare replicas, whose states it is about"
+    if p.of in (STEP, TERMINAL):
+        return f"it is over {'steps' if p.of == STEP else 'terminal states'}, and not over states or histories"
+    if name in of_papers:
+        return f"it is about the fields of {' and '.join(p.protocols)} beside those that replicas have"
+    if not p.default:
+        return "it is an @invariant, which is checked only where it is named: @safety is checked in every run"
+    return "it reads messages in flight, which a simulated run has in its mail and not in the state"
 
 
 def asks_of_network(protocol: str) -> Callable[[Property], bool]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from traces.judging import definition
+from traces.judging.bounds import judge_partial
 from traces.judging.definition import Judged, judged_by_definition, read_by, violation_of
-from traces.judging.known_facts import Conclusion
-from traces.judging.partial import first_row, judge_carefully
 from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of, of_name
 from traces.judging.sentence import Violation, violation
-from traces.judging.unknowns import ALWAYS_SAID, Unknown, Where, affected, among, merged
+from traces.judging.unknowns import ALWAYS_SAID, Where, affected, among, first_row, merged
 from traces.tables.table import LONGEST, Part, TableError, printable, read_part
 
 if TYPE_CHECKING:
@@ -61,6 +61,37 @@ class Unit:
         import pyarrow as pa
 
         return pa.concat_tables([read_part(p, columns) for p in self.parts], promote_options="permissive")
+
+    def away(self) -> Unit:
+        """The unit as another process finds it: by absolute paths."""
+        return replace(self, parts=tuple(replace(p, path=str(Path(p.path).absolute())) for p in self.parts))
+
+    def totals(self, names: Sequence[str]) -> Totals:
+        """Of no run yet."""
+        return Totals()
+
+    def judge(
+        self,
+        names: Sequence[str],
+        stopped: Callable[[], bool] = lambda: False,
+        progress: Callable[[int], object] = lambda _: None,
+    ) -> Totals:
+        """Judge every run of it.
+
+        Args:
+            names: the properties to judge; none: all.
+            stopped: asked now and then whether to give up.
+            progress: told now and then how many rows are judged, if there are many.
+
+        Raises:
+            TableError: a run cannot be judged.
+        """
+        return judge_unit(self, asked_for(names), stopped)
+
+
+def asked_for(names: Sequence[str]) -> int:
+    """The mask of the properties to judge: all, unless some are named."""
+    return mask_of(names or [p.name for p in JUDGED])
 
 
 def units_of(parts: Sequence[Part], longest: int = LONGEST) -> list[Unit]:
@@ -109,21 +140,29 @@ class Totals:
     """What was found in some runs.
 
     Attributes:
-        counts: for each property, in the order of `JUDGED`, how many runs of each of `COUNTS`.
+        names: the properties that tables of these runs are judged by.
+        counts: for each of them how many runs of each of `COUNTS`.
         violations: one for every run and property.
         spans: which runs these were, unit by unit.
         gaps: of each property left open, and of `""` for what is to be said of the rows themselves, by
             the bit of the gap (`unknowns.py`) where it is.
         notes: what else must be said.
+        what: the rows are: `events`, or `observations` of a protocol that declares its own.
     """
 
     runs: int = 0
     rows: int = 0
-    counts: Any = field(default_factory=lambda: np.zeros((len(JUDGED), len(COUNTS)), np.int64))
+    names: tuple[str, ...] = tuple(p.name for p in JUDGED)
+    counts: Any = None
     violations: list[Violation] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
     gaps: dict[tuple[str, int], Where] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    what: str = "events"
+
+    def __post_init__(self) -> None:
+        if self.counts is None:
+            self.counts = np.zeros((len(self.names), len(COUNTS)), np.int64)
 
     def add(self, other: Totals) -> None:
         self.runs += other.runs
@@ -140,8 +179,11 @@ class Totals:
         self.gaps[name, bit] = merged(self.gaps.get((name, bit)), where)
 
     def count(self, name: str, what: str) -> int:
-        place = next(k for k, p in enumerate(JUDGED) if p.name == name)
-        return int(self.counts[place, COUNTS.index(what)])
+        return int(self.counts[self.names.index(name), COUNTS.index(what)])
+
+    def say(self, name: str, what: str) -> None:
+        """Count one run more of which this is said."""
+        self.counts[self.names.index(name), COUNTS.index(what)] += 1
 
 
 def judge_unit(unit: Unit, asked: int, stopped: Callable[[], bool] = lambda: False) -> Totals:
@@ -174,7 +216,7 @@ def judge_unit(unit: Unit, asked: int, stopped: Callable[[], bool] = lambda: Fal
                 broken_runs.append(Broken(place + k, int(found[k, 1]) & known))
             else:
                 broken_runs.append(with_gaps(out, batch, place + k, found[k].tolist(), asked, known))
-    broken_runs = [b for b in broken_runs if b.mask or b.careful or b.defined]
+    broken_runs = [b for b in broken_runs if b.mask or b.partial or b.defined]
     if broken_runs:
         out.violations = violations_of(unit, batch, broken_runs)
     if batch.rows:
@@ -193,13 +235,13 @@ class Broken:
     Attributes:
         place: of the run in its batch.
         mask: what the kernel has found.
-        careful: what was found with care, and the rows that show it.
+        partial: what is broken in a run that leaves something unknown, and the rows that show it.
         defined: what is broken by the texts of properties that no kernel judges.
     """
 
     place: int
     mask: int
-    careful: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    partial: dict[str, tuple[int, ...]] = field(default_factory=dict)
     defined: dict[str, Judged] = field(default_factory=dict)
 
 
@@ -227,7 +269,7 @@ def by_definition(
         place: of the first run in the batch.
         gaps: of each run the mask of what it leaves unknown.
     """
-    row, found, large = JUDGED.index(prop), [], 0
+    found, large = [], 0
     for k, mask in enumerate(gaps):
         if stopped():
             break
@@ -242,7 +284,7 @@ def by_definition(
             for gap in here:
                 out.note_gap(prop.name, gap.bit, first_row(batch, place + k, gap))
         large += word == "not judged"
-        out.counts[row, COUNTS.index(word)] += 1
+        out.say(prop.name, word)
     if large:
         out.notes.append(
             f"{batch.name}: {prop.name} is judged by its definition, of runs of at most {definition.MOST_ROWS:,} rows: "
@@ -260,10 +302,11 @@ def with_gaps(out: Totals, batch: Batch, place: int, found: Sequence[int], asked
     """
     _, broken, met, mask = found
     unsure = affected(mask)
-    careful = judge_carefully(batch, place, [n for n in unsure if known >> BITS[n] & 1])
+    names = [n for n in unsure if known >> BITS[n] & 1]
+    answers = judge_partial(batch, place, names) if names else {}
     rows: dict[str, tuple[int, ...]] = {}
     said = 0
-    for row, p in enumerate(JUDGED):
+    for p in JUDGED:
         bit = 1 << BITS[p.name]
         if not asked & bit:
             continue
@@ -274,15 +317,15 @@ def with_gaps(out: Totals, batch: Batch, place: int, found: Sequence[int], asked
             said |= broken & bit
         else:
             gaps = unsure[p.name]
-            answer = too_large(gaps) if careful is None else careful[p.name]
-            word = answer.word
-            if word == "violated":
-                rows[p.name] = answer.rows
+            nulls = [gap for gap in gaps if gap.null]
+            word = "open" if answers is None else answers[p.name].word
+            if answers is not None and word == "violated":
+                rows[p.name] = answers[p.name].rows
             elif word == "open":
-                for gap in gaps:
-                    if gap.null:
-                        out.note_gap(p.name, gap.bit, first_row(batch, place, gap))
-        out.counts[row, COUNTS.index(word)] += 1
+                word = "open" if nulls else "undecided"
+                for gap in nulls:
+                    out.note_gap(p.name, gap.bit, first_row(batch, place, gap))
+        out.say(p.name, word)
     for gap in among(mask):
         if gap.bit in ALWAYS_SAID:
             out.note_gap("", gap.bit, first_row(batch, place, gap))
@@ -298,11 +341,6 @@ def text_of(value: pa.Scalar) -> str | None:
     return text and printable(text)
 
 
-def too_large(gaps: Sequence[Unknown]) -> Conclusion:
-    """What is said of a property in a run too large to be judged with care."""
-    return Conclusion("open" if any(gap.null for gap in gaps) else "undecided")
-
-
 def violations_of(unit: Unit, batch: Batch, broken: Sequence[Broken]) -> list[Violation]:
     """The violations of some runs of a unit, each with its witness."""
     texts = unit.read(("kind", "detail"))
@@ -315,7 +353,7 @@ def violations_of(unit: Unit, batch: Batch, broken: Sequence[Broken]) -> list[Vi
         for name, judged in b.defined.items():
             said = violation_of(batch, kinds, b.place, of_name(name), judged)
             out.append(replace(said, command=command))
-        for name, rows in (witnesses | b.careful).items():
+        for name, rows in (witnesses | b.partial).items():
             out.append(replace(violation(batch, kinds, run, start, of_name(name), rows), command=command))
     return out
 

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from traces.judging import numbers
+from traces.judging.runs import KIND_CODES
 
-__all__ = ["EVERY", "GAPS", "Unknown", "Where", "affected", "among", "merged", "sentence"]
+if TYPE_CHECKING:
+    from traces.judging.runs import Batch
+
+__all__ = ["EVERY", "GAPS", "Unknown", "Where", "affected", "among", "first_row", "merged", "sentence"]
 
 BY_ABCAST = (
     "local-primary-order", "global-primary-order", "primary-integrity", "po-causal-order", "strict-causality", "prefix",
@@ -33,7 +40,8 @@ class Unknown:
         column: of the table.
         kinds: the kinds of event whose rows have it.
         affects: the properties of which it leaves something open.
-        null: the column is null there; otherwise what it says needs more than the kernel.
+        null: the column is null there; otherwise what it says is not all compared.
+        blocks: the properties for which the comparison of blocks does not see it.
         why: what is so there, for a sentence.
     """
 
@@ -43,6 +51,7 @@ class Unknown:
     affects: tuple[str, ...]
     why: str
     null: bool = True
+    blocks: tuple[str, ...] = ()
 
 
 TRANSACTIONS = ("abcast", "abdeliver", "accept", "initial", "entry")
@@ -69,17 +78,26 @@ GAPS: tuple[Unknown, ...] = (
         numbers.G_TIME, "time", (), ("integrity", "agreement", "prefix", "delivered-is-chosen"),
         "other rows have a time, and this has none",
     ),
-    Unknown(numbers.G_AGAIN, "kind", ("abcast",), BY_ABCAST, "a transaction is broadcast again", null=False),
     Unknown(
-        numbers.G_OTHER_EPOCH, "primary_epoch", ("abcast",), BY_ABCAST,
+        numbers.G_AGAIN, "kind", ("abcast",), (), "a transaction is broadcast again", null=False, blocks=BY_ABCAST
+    ),
+    Unknown(
+        numbers.G_OTHER_EPOCH, "primary_epoch", ("abcast",), (),
         "the primary's epoch is not that of the zxid: what is said of primaries goes by the one, of transactions by "
-        "the other", null=False,
+        "the other", null=False, blocks=BY_ABCAST,
     ),
     Unknown(
         numbers.G_OUTSIDER, "process", (), (),
         "this is none of the processes that the run has: it is judged as one, and in no quorum", null=False,
     ),
-    Unknown(numbers.G_DISAGREES, "pass", ("revise",), ("delivered-stands",), "its passes do not agree", null=False),
+    Unknown(
+        numbers.G_MANY, "kind", ("abcast",), ("strict-causality",),
+        "a transaction is broadcast again, and it takes too long to compare every two", null=False,
+    ),
+    Unknown(
+        numbers.G_MENDED, "time", (), ("strict-causality",),
+        "a transaction is broadcast again, and of this row there is no time",
+    ),
 )  # fmt: skip
 
 ALWAYS_SAID = (numbers.G_OTHER_EPOCH, numbers.G_OUTSIDER)  # said whatever the verdicts are
@@ -106,13 +124,32 @@ def among(mask: int) -> Iterator[Unknown]:
     return (gap for gap in GAPS if mask >> gap.bit & 1)
 
 
-def affected(mask: int) -> dict[str, tuple[Unknown, ...]]:
-    """The properties that the gaps of a mask leave open, and by which of them."""
+def affected(mask: int, blocks: bool = False) -> dict[str, tuple[Unknown, ...]]:
+    """The properties that the gaps of a mask leave open, and by which of them; `blocks`: where blocks are compared."""
     out: dict[str, tuple[Unknown, ...]] = {}
     for gap in among(mask):
-        for name in gap.affects:
+        for name in gap.affects + (gap.blocks if blocks else ()):
             out[name] = (*out.get(name, ()), gap)
     return out
+
+
+def first_row(batch: Batch, place: int, gap: Unknown) -> Where:
+    """The first row of a run that has a gap."""
+    start, end = int(batch.starts[place]), int(batch.ends[place])
+    kinds = batch.kind_of[batch.kinds[start:end]]
+    codes = [KIND_CODES[word] for word in gap.kinds]
+    here = np.isin(kinds, codes) if codes else (kinds != numbers.OTHER) & (kinds != numbers.BEGIN)
+    column = batch.columns[gap.column][start:end] if gap.column in batch.columns else None
+    if gap.null:
+        assert column is not None
+        here &= column == numbers.NULL
+    elif gap.bit == numbers.G_OTHER_EPOCH:
+        here &= batch.columns["primary_epoch"][start:end] != batch.columns["epoch"][start:end]
+    elif gap.bit == numbers.G_OUTSIDER:
+        assert column is not None
+        here &= column >= max(1, int(batch.columns["index"][start]))
+    rows = np.flatnonzero(here)
+    return Where(int(batch.runs[place]), int(rows[0]) if len(rows) else -1)
 
 
 def merged(one: Where | None, other: Where) -> Where:

@@ -78,7 +78,7 @@ class TraceCluster(Cluster):
         """
         c = model.configuration
         log = max(2 * c.txns, c.txns + c.duplicates)
-        budgets = () if model.protocol.declared.bounded_by_world else tuple(c.budget.items())
+        budgets = tuple(c.budget.items()) if model.protocol.takes_amounts else ()
         text = model.protocol.text.digest
         return TraceCluster(
             c.protocol, c.variant, c.nodes, c.txns, True, model.epochs, oracle, budgets, text, c.start, log,

@@ -72,7 +72,7 @@ def wanted_of(property_name: str, c: Configuration) -> Wanted:
     found = PROTOCOLS[c.protocol]
     if found.declared.bounded_by_world:
         network = c.network if c.network not in ("fifo", "datagrams") else ""  # those are the usual ones
-        return Wanted(property_name, c.protocol, c.variant, c.nodes, network)
+        return Wanted(property_name, c.protocol, c.variant, c.nodes, network, c.budgets, c.start)
     lossy = "lose" in found.world.lacks or c.losses + c.partitions > 0  # what a cut costs, where it costs something
     costs = {
         "crash": c.crashes,

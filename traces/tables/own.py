@@ -82,7 +82,7 @@ def refuse_start(start: str) -> None:
         TableError: what a start has shown before is in no row, so that the rows would be judged of another run.
     """
     if start:
-        raise TableError(f"a table begins in the first state, and this run begins in {start!r}")
+        raise TableError(f"a table begins in the first state, and this run begins in {start!r} (starts)")
 
 
 @dataclass(frozen=True)

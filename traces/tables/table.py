@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version as package_version
 from importlib.util import find_spec
@@ -331,17 +331,20 @@ def hidden(path: Path, under: Path) -> Sequence[str]:
     return path.relative_to(under).parts
 
 
-def parts_of(path: Path) -> list[Part]:
+def parts_of(path: Path, check: Callable[[Path, pa.Schema], None] | None = None) -> list[Part]:
     """The row groups of a table's files, in order, one to a part, as the footers tell.
+
+    Args:
+        check: raises where a file has not the columns that it should have; none: those of an event table.
 
     Raises:
         TableError: a file is no event table, or damaged.
     """
     check_arrow()
-    return [part for file in files_of(path) for part in parts_of_file(file)]
+    return [part for file in files_of(path) for part in parts_of_file(file, check or check_schema)]
 
 
-def parts_of_file(file: Path) -> Iterator[Part]:
+def parts_of_file(file: Path, check: Callable[[Path, pa.Schema], None]) -> Iterator[Part]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -354,7 +357,7 @@ def parts_of_file(file: Path) -> Iterator[Part]:
         raise TableError(f"{file}: the name of a column is no text") from None
     except (OSError, pa.ArrowException) as problem:
         raise TableError(f"{file}: {first_line(problem)}") from None
-    check_schema(file, found)
+    check(file, found)
     keys = {
         k.decode("utf-8", "replace"): v.decode("utf-8", "replace")
         for k, v in (footer.metadata or {}).items()

@@ -29,9 +29,12 @@ class Conventions:
         channels: by kind, the field with the message that it receives, and the operands that index it.
         where: the function that says of a state whether what is declared in `commute` is true there.
         commute: the pairs of labels that may change places.
+        commute_apart: those that may where two processes take the steps, and not where one does.
         own: the function that says of a process that it is on its own.
         own_roles: the kinds of step that such a process may take, and the role that it then has; None: not known.
-        own_unread: what it does not read then: fields under labels.
+        own_unread: what one that follows does not read then, of itself and of whom it follows: fields under labels.
+        own_waits: the kinds of step that may become possible for such a process before it has taken one, by what others
+            do, unless it follows from the protocol that they do not.
     """
 
     kinds: Mapping[int, str]
@@ -50,6 +53,8 @@ class Conventions:
     channels: Mapping[int, tuple[str, tuple[str, ...]]]
     where: str
     commute: tuple[tuple[str, str], ...]
+    commute_apart: tuple[tuple[str, str], ...]
     own: str
     own_roles: Mapping[int, int | None]
     own_unread: tuple[tuple[str, str], ...]
+    own_waits: tuple[int, ...]

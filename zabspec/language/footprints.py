@@ -21,7 +21,7 @@ from zabspec.language.kinds import Int
 from zabspec.language.liveness import given
 from zabspec.language.schema import NODE, Layout, Role
 
-__all__ = ["Case", "Touch", "Walk", "footprints"]
+__all__ = ["Case", "Touch", "Walk", "footprints", "guards"]
 
 ANYTHING = "*"  # a field that is not known
 MOST_CALLS = 60  # one inside another
@@ -148,6 +148,18 @@ def footprints(
                     guard.add(Touch(ANYTHING, (), True))
                 found[case] = frozenset(guard | taking.done)
     return found
+
+
+def guards(program: t.TypedProgram, layout: Layout, world: Conventions) -> dict[int, frozenset[Touch]]:
+    """What decides whether a step of each kind is possible, by the processes in its word.
+
+    Args:
+        program: typed, with `enabled`.
+    """
+    listing = Walk(program, layout, world, None)
+    listing.run("enabled")
+    more = {Touch(ANYTHING, (), True)} if listing.trouble else set()
+    return {kind: frozenset(listed.touches | more) for kind, listed in listing.listed.items()}
 
 
 class Walk:

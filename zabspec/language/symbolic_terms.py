@@ -8,6 +8,7 @@ one object, so `is` compares them. `z3_terms.py` hands them to z3.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import TypeAlias
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "equal",
     "evaluate",
     "extract",
+    "forget_terms",
     "in_order",
     "ite",
     "less",
@@ -66,14 +68,24 @@ Truth: TypeAlias = Term | bool
 Bits: TypeAlias = Term | int
 
 _known: dict[tuple[object, ...], Term] = {}
+_serials = count()  # no two terms have the same, also behind `forget_terms`
 
 
 def _make(op: str, args: tuple[Term | int | bool | str, ...], width: int) -> Term:
     key = (op, width, args)
     found = _known.get(key)
     if found is None:
-        found = _known[key] = Term(op, args, width, len(_known))
+        found = _known[key] = Term(op, args, width, next(_serials))
     return found
+
+
+def forget_terms() -> None:
+    """Share no term made from now on with those made before, so that those that nobody holds are freed.
+
+    A process that asks about one model after the other calls it in between: hundreds of megabytes are a model's. A term
+    that is kept stays what it is, but one like it that is made later is another object.
+    """
+    _known.clear()
 
 
 def variable(name: str, width: int) -> Term:

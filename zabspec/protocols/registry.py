@@ -112,6 +112,11 @@ class Protocol:
         of_world = BUDGETS[budget].usual.get(self.world.name, 0) if self.declared.bounded_by_world else 0
         return self.budgets.get(budget, of_world)
 
+    @property
+    def takes_amounts(self) -> bool:
+        """Whether a simulated run is given how much there is of each budget: not if its world's are all it has."""
+        return bool(self.budgets) or not self.declared.bounded_by_world
+
     @cached_property
     def disks(self) -> bool:
         """Whether it has fields on disks, so that power loss is more than a crash."""

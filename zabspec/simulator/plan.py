@@ -134,7 +134,7 @@ class Run:
         """How much there is of every budget, where the protocol declares them: of those of its world what happens on
         the schedule is what is spent."""
         found = PROTOCOLS[self.protocol]
-        if found.declared.bounded_by_world:
+        if not found.takes_amounts:
             return ()
         own = {name: int(n) for name, _, n in (part.partition("=") for part in self.budgets.split(",")) if name}
         crashes = sum(fault.kind == "crash" for fault in self.faults)

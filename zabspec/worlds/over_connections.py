@@ -10,15 +10,17 @@ from zabspec import history
 from zabspec.configuration import Parameters
 from zabspec.language import Field, Int, MessageUnion
 from zabspec.simulator import connections as simulated
-from zabspec.worlds import connections, priority, step_annotations
+from zabspec.worlds import actor, connections, priority, step_annotations
 from zabspec.worlds.actor import FOLLOWING, LEADING
-from zabspec.worlds.steps import CONNECTIONS, FOLLOWER_LEARNS, NUMBERED, PLACES, RECOVER, TO_FOLLOWER, TO_LEADER
+from zabspec.worlds.steps import ACTION, CONNECTIONS, FOLLOWER_LEARNS, NUMBERED, PLACES, RECOVER, TO_FOLLOWER, TO_LEADER
 from zabspec.worlds.world import Capacity, World
 
 if TYPE_CHECKING:
     from zabspec.language.conventions import Conventions
 
 __all__ = ["WORLD"]
+
+PAIRS = (*connections.COMMUTE, *connections.COMMUTE_APART)
 
 
 class OverConnections(World):
@@ -32,7 +34,9 @@ class OverConnections(World):
         "duplicating": connections.DUPLICATING,
     }
     asks_oracle = True
-    trusted = frozenset({connections.__name__, priority.__name__, history.__name__, step_annotations.__name__})
+    trusted = frozenset(  # what `actor` has is only said there: where nothing stands in its place, it does nothing
+        m.__name__ for m in (connections, priority, history, step_annotations, actor)
+    )
 
     def envelope(self, nodes: int, capacity: Capacity) -> Mapping[str, Int]:
         return {}
@@ -87,7 +91,7 @@ class OverConnections(World):
             kinds={number: kind.name for number, kind in NUMBERED.items()},
             received={TO_LEADER: tags["leader"], TO_FOLLOWER: tags["follower"]},
             paired=frozenset(number for number, kind in NUMBERED.items() if kind.has_peer),
-            labels=frozenset(name for pair in connections.COMMUTE for name in pair) | {"lose", "connect"},
+            labels=frozenset(name for pair in PAIRS for name in pair) | {"lose", "connect"},
             decoders={"process_in": "a", "peer_in": "b", "emit": "list", "no_steps": "begin"},
             follows="leader",
             message="event_message",
@@ -103,6 +107,7 @@ class OverConnections(World):
             },
             where="connected_as_followed",
             commute=connections.COMMUTE,
+            commute_apart=connections.COMMUTE_APART,
             own="on_its_own",
             own_roles={
                 RECOVER: None,
@@ -110,6 +115,7 @@ class OverConnections(World):
                 FOLLOWER_LEARNS: FOLLOWING,
             },
             own_unread=(("disconnect", "role"),),
+            own_waits=(ACTION,),
         )
 
     def log(self, c: Parameters) -> int:

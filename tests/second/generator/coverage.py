@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+from tests.second.generator.features import OF_WORLDS
 
 __all__ = ["CONSTRUCTS", "WORLDS", "constructs", "steps_taken", "table"]
 
@@ -21,6 +24,14 @@ CALLS = [
     "broken",
     "is_down",
     "arm_timer",
+    "abcast",
+    "abdeliver",
+    "accept",
+    "establish",
+    "revise",
+    "end_pass",
+    "end_leadership",
+    "end_synchronization",
     "len",
     "min",
     "max",
@@ -51,6 +62,9 @@ HOOKS = [
     "receivable",
     "may_receive",
     "may_vote",
+    "oracle_may_name",
+    "may_abcast",
+    "on_abcast",
 ]
 OPERATORS = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%", ast.BitAnd: "&", ast.BitOr: "|",
@@ -68,7 +82,8 @@ records in order|sequence assigned|element assigned|set assigned|helper with par
 helper of a sequence|helper of a message|claim of states|claim of steps|claim of histories|claim of messages
 claim of two messages|claim of any message|loop over messages in flight|claim with a count|variant|start
 tells processes apart|axis of numbers|axis of processes|enumeration compared|message with a set or sequence
-environment everywhere|event annotations
+environment everywhere|event annotations|bounded by its world|transactions|own epochs|room either way|says who is down
+budget of the world spent by an action|budget read by a property|budget read by the environment
 """.strip()
     .replace("\n", "|")
     .split("|")
@@ -92,6 +107,7 @@ OVER_DATAGRAMS = [
     "power_loss",
     "crash_inside",
     "power_loss_inside",
+    "abcast",
 ]
 OVER_CONNECTIONS = [
     "oracle",
@@ -113,6 +129,7 @@ OVER_CONNECTIONS = [
     "power_loss_inside",
     "crash_electing",
     "power_loss_electing",
+    "abcast",
 ]
 CHANNELS = ("fifo", "lossy", "unordered", "duplicating")
 WORLDS = (
@@ -133,6 +150,8 @@ def constructs(text: str) -> set[str]:
             continue
         found |= {name} & set(HOOKS)
         found |= in_function(node, functions)
+    if "is_down" in functions:
+        found.add("says who is down")
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
             called = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
@@ -151,6 +170,13 @@ def declared(called: str, node: ast.Call) -> set[str]:
         return {"message with a set or sequence"}
     if called in ("Variant", "Start"):
         return {called.lower()}
+    if called == "declare":
+        given = {k.arg: ast.unparse(k.value) for k in node.keywords}
+        found = {
+            "bounded by its world": "bounded_by_world" in given, "transactions": "transactions" in given,
+            "own epochs": "epochs" in given, "room either way": "(" in given.get("flight", ""),
+        }  # fmt: skip
+        return {name for name, is_so in found.items() if is_so}
     return set()
 
 
@@ -163,6 +189,12 @@ def in_function(node: ast.FunctionDef, functions: Mapping[str, ast.FunctionDef])
         found |= {"environment everywhere"} if "everywhere" in mark else set()
         found |= {"claim of steps"} if "'step'" in mark else set()
         found |= {"claim of histories"} if "'history'" in mark else set()
+        spends = re.search(r"budget='(\w+)'", mark)
+        if mark.startswith("action") and spends is not None and spends[1] in OF_WORLDS:
+            found.add("budget of the world spent by an action")
+    left = any(isinstance(part, ast.Attribute) and part.attr.endswith("_left") for part in ast.walk(node))
+    if left:
+        found.add(f"budget read by {'a property' if 'claim' in node.name else 'the environment'}")
     kinds = [ast.unparse(a.annotation) for a in node.args.args if a.annotation is not None]
     if any(m.startswith("safety") for m in marks) and "'step'" not in "".join(marks):
         found |= {"claim of states"} if len(kinds) == 1 else {"claim of messages"}

@@ -1,4 +1,5 @@
-"""Protocols in which wanted kinds of steps can occur: a campaign adds them where the usual ones have too few of a kind.
+"""Protocols in which wanted kinds of steps can occur, or which have wanted features: a campaign adds them where the
+usual ones have too few of a kind.
 
 The protocol of a seed is drawn anew, from further seeds of the same size, until its source has what the kind needs; its
 request then gets the network, the processes and the budgets. What is drawn for a campaign that favours nothing stays
@@ -32,12 +33,14 @@ class Need:
         source: words that the source has to have.
         nodes: how many processes at least.
         budgets: how much at least of each.
+        features: declared features (`Features`), which are drawn in any case.
     """
 
     world: str
     source: tuple[str, ...]
     nodes: int = 1
     budgets: Mapping[str, int] = field(default_factory=dict)
+    features: frozenset[str] = frozenset()
 
 
 ELECTS, DISK = "elects=(", "on_disk("
@@ -49,6 +52,11 @@ NEEDS = {
     "power_loss_inside": Need("", (DISK,), budgets={"power_losses": 1}),
     "crash_electing": Need("connections", (ELECTS, DISK), budgets={"crashes": 1}),
     "power_loss_electing": Need("connections", (ELECTS, DISK), budgets={"power_losses": 1}),
+    "bounded_by_world": Need("", ("bounded_by_world=True",), features=frozenset({"bounded_by_world"})),
+    "transactions": Need("", ("transactions=True",), features=frozenset({"transactions"})),
+    "own_down": Need("", ("def is_down(",), features=frozenset({"own_down"})),
+    "choosy": Need("connections", ("def oracle_may_name(",), features=frozenset({"choosy"})),
+    "binding": Need("", ("def takes_other(",), features=frozenset({"binding"})),
 }
 
 
@@ -85,7 +93,8 @@ def together(needs: Sequence[Need]) -> Need:
         raise ValueError(f"no protocol is of {' and of '.join(sorted(worlds))}")
     source = tuple(dict.fromkeys(word for need in needs for word in need.source))
     budgets = {name: max(n.budgets.get(name, 0) for n in needs) for need in needs for name in need.budgets}
-    return Need("".join(worlds), source, max(need.nodes for need in needs), budgets)
+    features = frozenset().union(*(need.features for need in needs))
+    return Need("".join(worlds), source, max(need.nodes for need in needs), budgets, features)
 
 
 def drawn(seed: int, wanted: Sequence[str] = ()) -> Generated:
@@ -101,7 +110,7 @@ def favoured(seed: int, wanted: Sequence[str]) -> Generated:
     """
     world, network, need = need_of(wanted[(seed + seed // 16) % len(wanted)])  # each with every size of shapes
     for k in range(1, MOST):
-        builder = Builder(seed + k * APART)
+        builder = Builder(seed + k * APART, need.features)
         there = builder.words.world
         if world not in ("", there) or (DISK in need.source and not builder.words.disks):
             continue
@@ -109,8 +118,10 @@ def favoured(seed: int, wanted: Sequence[str]) -> Generated:
         if not made.features["order"] and all(word in made.text for word in need.source):
             chosen = network or Random(f"favoured {seed}").choice(NETWORKS[there])
             request = over_network(made.request, there, chosen)
-            request["max_states"] = MAX_STATES
-            least = {"nodes": need.nodes, "budgets": dict(need.budgets)}
+            request["max_states"] = MAX_STATES * (5 if made.features.get("most") else 1)
+            there_least = made.features.get("least", {"nodes": 1, "budgets": {}})
+            budgets = {**there_least["budgets"], **need.budgets}
+            least = {"nodes": max(need.nodes, there_least["nodes"]), "budgets": budgets}
             features = {**made.features, "least": least}
             return replace(made, seed=seed, request=at_least(request, least), features=features)
     raise ValueError(f"no protocol in {MOST} has {' and '.join(need.source)}")

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tests.second.generator.text import Builder
 
-__all__ = ["at_least", "larger", "request_for", "smaller"]
+__all__ = ["at_least", "at_most", "larger", "request_for", "smaller"]
 
 NETWORKS = {
     "datagrams": ("datagrams", "ordered", "ordered", "fifo"),
     "connections": ("fifo", "lossy", "unordered", "duplicating"),
 }
 MAX_STATES = 700
+USUAL = {"datagrams": ("timeouts",), "connections": ("timeouts", "crashes", "losses")}  # of those bounded by it
+FEW = 0.3
 FAULTS = ("crashes", "drops", "duplicates", "losses")
 
 
@@ -35,14 +37,21 @@ def request_for(b: Builder, properties: list[str]) -> dict[str, Any]:
     budgets = dict(words.budgets)
     for name, p in faults.items():
         budgets[name] = 1 if random.random() < p else 0
+    if b.usual:  # how much there is of these is not said
+        budgets = {name: n for name, n in budgets.items() if name not in USUAL[words.world]}
+    budgets |= {name: min(max(budgets.get(name, 0), b.least[name]), b.most[name]) for name in b.least}
+    if b.most:  # little of all others, so that the model is explored to the end, as ample sets are compared
+        few = Random(f"{b.seed} few")
+        kept = {*b.least, "elections"}
+        budgets = {name: n if name in kept or few.random() < FEW else 0 for name, n in budgets.items()}
     nodes = random.choice((2, 2, 2, 3, 3, 1)) if words.world == "datagrams" else random.choice((2, 2, 3))
     request: dict[str, Any] = {
         "variant": "other" if any("variants=" in d for d in b.declared) and random.random() < 0.5 else "",
         "start": "already" if any("starts=" in d for d in b.declared) and random.random() < 0.7 else "",
-        "nodes": nodes,
+        "nodes": 2 if b.most else nodes,
         "network": network,
         "budgets": budgets,
-        "sizes": {},
+        "sizes": {"txns": Random(f"{b.seed} txns").choice((1, 2))} if b.transactions else {},
         "max_states": MAX_STATES,
         "max_depth": None,
         "properties": properties,
@@ -55,6 +64,11 @@ def at_least(request: Mapping[str, Any], least: Mapping[str, Any]) -> dict[str, 
     budgets = dict(request["budgets"])
     budgets |= {name: max(amount, budgets.get(name, 0)) for name, amount in least["budgets"].items()}
     return {**request, "nodes": max(least["nodes"], request["nodes"]), "budgets": budgets}
+
+
+def at_most(request: Mapping[str, Any], most: Mapping[str, int]) -> dict[str, Any]:
+    """A request with no more of some budgets than there may be."""
+    return {**request, "budgets": {name: min(n, most.get(name, n)) for name, n in request["budgets"].items()}}
 
 
 def larger(request: dict[str, Any], random: Random) -> dict[str, Any]:

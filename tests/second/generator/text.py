@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from tests.second.generator.claims import Claims
+from tests.second.generator.features import OF_WORLDS, Features
 from tests.second.generator.kinds import (
     FLAG,
     PROCESS,
@@ -49,6 +50,14 @@ from zabcheck.language import (
 )
 '''
 NAMES = [
+    "abcast",
+    "abdeliver",
+    "accept",
+    "end_leadership",
+    "end_pass",
+    "end_synchronization",
+    "establish",
+    "revise",
     "NOBODY",
     "NODE",
     "AnyMessage",
@@ -112,6 +121,7 @@ FIELDS = [
     "pending",
 ]
 MAILS = ["ASK", "TELL", "VOTE", "ACK", "COPY", "DONE"]
+SMALL = 0.0  # of the usual growth of shapes, where budgets that bind are wanted: such models are to be explored whole
 PARTS = ["amount", "flag", "who", "pair", "rows", "some"]
 
 
@@ -140,18 +150,35 @@ def protocol(seed: int) -> Generated:
 
 
 class Builder:
-    """Draws one protocol."""
+    """Draws one protocol.
 
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
+    Args:
+        seed: what it is drawn from.
+        wanted: declared features that it has (`Features`), whatever the seed says of them.
+
+    Attributes:
+        bounded: it declares `bounded_by_world`; `world_budgets`: and these of its world's budgets nevertheless.
+        room: the text of `flight`; empty: what follows from its world.
+        usual: the request does not say how much there is of its world's usual budgets.
+        transactions: it abcasts and abdelivers.
+        least, most: of some budgets how much a request has at least, and at most.
+    """
+
+    def __init__(self, seed: int, wanted: frozenset[str] = frozenset()) -> None:
+        self.seed, self.wanted = seed, wanted
+        self.bounded = self.usual = self.transactions = False
+        self.world_budgets: set[str] = set()
+        self.room: str | None = None
+        self.least: dict[str, int] = {}
+        self.most: dict[str, int] = {}
         self.random = random = Random(f"second {seed}")
-        self.growth = (seed % 16) / 15
+        self.growth = (seed % 16) / 15 * (SMALL if "binding" in wanted else 1)
         self.words = Vocabulary(
             world="connections" if random.random() < 0.45 else "datagrams",
             symmetric=random.random() < 0.7,
             errors=random.random() < 0.06,
         )
-        self.words.disks = random.random() < 0.35
+        self.words.disks = random.random() < 0.35 and "binding" not in wanted
         # messages say which end receives them; of those that do not, no receipt is known to commute
         self.ends = self.words.world == "connections" and Random(f"{seed} ends").random() < 0.7
         self.draw = Claims(random, self.words)
@@ -461,14 +488,31 @@ class Builder:
         goals, goal_names = self.draw.goals(1 if self.chance(0.15) else 0)
         self.parts += goals
         self.add_variant()
+        names += Features(self, self.wanted).add()
         request = request_for(self, names)
         return Generated(
             self.seed,
             self.text(),
             request,
             tuple(goal_names),
-            {"growth": self.growth, "world": words.world, "order": self.order},
+            {"growth": self.growth, "world": words.world, "order": self.order, **self.kept},
         )
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """What of the request is neither made larger nor smaller; nothing: whatever it has may be."""
+        found = {}
+        if self.least:
+            found["least"] = {"nodes": 2, "budgets": self.least}
+        if self.most:
+            found["most"] = self.most
+        return found
+
+    @property
+    def declared_budgets(self) -> dict[str, int]:
+        """The budgets that are declared: of a protocol that its world bounds those alone that are not the world's."""
+        dropped = {*OF_WORLDS} - self.world_budgets if self.bounded else set()
+        return {name: n for name, n in self.words.budgets.items() if name not in dropped}
 
     def text(self) -> str:
         words = self.words
@@ -486,15 +530,16 @@ class Builder:
         messages = ["def messages(size):", "    return [", *mails, "    ]"]
         named = [(r.name, r.declared) for r in words.records] + [(r.name, r.declared) for r in words.rows]
         types = ["def types(size):", f"    return {{{', '.join(f'{name!r}: {text}' for name, text in named)}}}"]
-        given = ["state=state", "messages=messages", f"budgets={words.budgets!r}", *self.declared]
+        given = ["state=state", "messages=messages", f"budgets={self.declared_budgets!r}", *self.declared]
         given += ["types=types"] if named else []
-        given.append(f"flight=lambda size: {8 if words.disks else 14}")
+        room = self.room if self.room is not None else str(8 if words.disks else 14)
+        given += [f"flight=lambda size: {room}"] if room else []
         if words.world == "connections":
             given.append('world="connections"')
         whole = ["PROTOCOL = declare(", "    __name__,", *(f"    {g}," for g in given), ")"]
         pieces = [constants, state, messages, *([types] if named else []), *self.parts, whole]
         body = "\n\n\n".join("\n".join(lines) for lines in pieces if lines) + "\n"
-        used = [n for n in NAMES if n in set(tokens(body))]
+        used = [n for n in NAMES if n in set(tokens(body)) and f"def {n}(" not in body]
         return HEAD.format(seed=self.seed, names="\n    ".join(f"{n}," for n in used)) + "\n" + body
 
 

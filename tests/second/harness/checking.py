@@ -14,7 +14,7 @@ from checker.explore.compiled import Compiled
 from checker.explore.symmetry import asymmetry
 from tests.second.generator import Generated
 from tests.second.generator.coverage import constructs, steps_taken
-from tests.second.generator.requests import at_least, larger, smaller
+from tests.second.generator.requests import at_least, at_most, larger, smaller
 from tests.second.harness import distributed, searching, simulated, symbolic, tlc
 from tests.second.harness.book import Book, Reference, ReferenceFailed, ReferenceTooSlow
 from tests.second.harness.differences import Difference, Undecided
@@ -89,13 +89,18 @@ Explore = Callable[[Mapping[str, Any]], Book]
 
 
 def tuned(
-    request: Mapping[str, Any], seed: int, explore: Explore, least: Mapping[str, Any] | None = None
+    request: Mapping[str, Any],
+    seed: int,
+    explore: Explore,
+    least: Mapping[str, Any] | None = None,
+    most: Mapping[str, int] | None = None,
 ) -> tuple[dict[str, Any], Book]:
     """The request, made larger or smaller until its model has a size that says something, and what the reference
     says of it. One that stays too large gets a depth.
 
     Args:
         least: how many processes, and how much of some budgets, it keeps.
+        most: how much of some budgets it has at most.
     """
     random = Random(seed)
     asked = dict(request)
@@ -116,7 +121,7 @@ def tuned(
                 break
             asked = less
         else:
-            asked = larger(asked, random)
+            asked = at_most(larger(asked, random), most or {})
     if best is not None:
         return best
     asked, book = last
@@ -144,7 +149,9 @@ def check(generated: Generated, folder: Path, engines: Collection[str], referenc
         return outcome
     try:
         at = time.perf_counter()
-        request, book = tuned(request, generated.seed, reference.explore, generated.features.get("least"))
+        request, book = tuned(
+            request, generated.seed, reference.explore, *map(generated.features.get, ("least", "most"))
+        )
         outcome.seconds["reference"] = time.perf_counter() - at
         question = Question(request)
     except (ReferenceFailed, ConfigError) as problem:

@@ -39,7 +39,8 @@ class Plain:
         for f in layout.schema.fields:
             if f.role is Role.SCRATCH:
                 continue
-            section = "disks" if f.name in images else SECTIONS[f.role]
+            shown = f.observed and f.role is Role.BUDGET  # the number of abcasts
+            section = "disks" if f.name in images else "ghosts" if shown else SECTIONS[f.role]
             name = f.name.removesuffix(SUFFIX) if f.role is Role.BUDGET else f.name
             self.fields.append((section, name, f))
         self.sections = ("fields", "network", "budgets", "ghosts", "disks")

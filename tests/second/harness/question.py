@@ -17,7 +17,17 @@ from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds.steps import BUDGETS, NUMBERED
 
-__all__ = ["Question"]
+__all__ = ["DROPPED", "Question"]
+
+# What the properties of atomic broadcast read (docs/semantics.md, O7), those that random protocols are judged by.
+ABCAST = frozenset({"delivered", "abcasts", "abcast_txn"})
+READ_BY_CORE = {
+    "integrity": ABCAST, "total_order": frozenset({"delivered", "diverged"}),
+    "one_leader_an_epoch": frozenset({"established"}), "delivered_is_chosen": ABCAST | {"chosen_epoch"},
+    "unique_zxid": ABCAST - {"delivered"}, "delivered_stands": frozenset({"revised"}),
+    "po_causal_order": ABCAST | {"abcast_by", "abcast_attempt", "abcast_after"},
+}  # fmt: skip
+DROPPED = frozenset({"abcast_by", "abcast_after"})  # where these are all that is judged (docs/reduction.md)
 
 
 class Question:
@@ -62,13 +72,22 @@ class Question:
         program = self.model.program
         return FrontEnd(program.layout, full_namespace(self.model), program.types, program.handlers)
 
+    @property
+    def of_core(self) -> bool:
+        """Whether all that is judged are properties of atomic broadcast: a search with ample sets may drop ghosts."""
+        return all(p.holds.__name__ in READ_BY_CORE for p in self.properties)
+
     @cached_property
     def read_of_states(self) -> frozenset[tuple[str, str]]:
-        """The fields, with their sections, that properties of states name in the source, they and what they call."""
+        """The fields, with their sections, that properties of states name in the source, they and what they call; of
+        the properties of atomic broadcast those that they are defined over."""
         text = ast.parse(Path(str(self.request["protocol"])).read_text())
         bodies = {f.name: f for f in ast.walk(text) if isinstance(f, ast.FunctionDef)}
         ahead = [p.holds.__name__ for p in self.properties if p.of not in (STEP, TERMINAL)]
-        names: set[str] = set()
+        names = {field for p in ahead if p not in bodies for field in READ_BY_CORE[p]}
+        if not any(p in bodies for p in ahead):
+            names -= DROPPED
+        ahead = [p for p in ahead if p in bodies]
         known = set(ahead)
         while ahead:
             for e in ast.walk(bodies[ahead.pop()]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from invariants.registry import STEP, Property, keeps
 from tests.second.harness.book import Book
 from tests.second.harness.differences import Difference, apart, run_to, stepwise, verdicts_differ
 from tests.second.harness.plain import Renamer, canonical
-from tests.second.harness.question import Question
+from tests.second.harness.question import DROPPED, Question
 from tests.second.harness.stepping import InMachineCode, Interpreted
 from zabspec.language.reference import ERRORS, StateView
 
@@ -359,7 +359,8 @@ def ample(question: Question, book: Book, symmetry: bool, explore: Explore) -> D
 def unseen(question: Question, book: Book, symmetry: bool, visited: list[tuple[int, bytes]]) -> Difference | None:
     """Hold the states that a search with ample sets visits against the reference's: each is reached, and all that
     properties of states can tell apart is among them (docs/reduction.md, Everything broken is found)."""
-    name = orbit_or_self(question, symmetry)
+    orbit = orbit_or_self(question, symmetry)
+    name = (lambda text: orbit(without(text, DROPPED))) if question.of_core else orbit
     texts = {question.plain.text(state) for _, state in visited}
     reached = {name(text) for text in book.keys}
     added = [text for text in texts if name(text) not in reached]
@@ -379,6 +380,12 @@ def unseen(question: Question, book: Book, symmetry: bool, visited: list[tuple[i
         lines = [f"read are {', '.join(sorted(n for _, n in read))}; {len(missing)} states, the first:"]
         return Difference("ample sets", "what properties read: missing", [*lines, *run_to(book, missing[0])])
     return None
+
+
+def without(text: str, ghosts: Collection[str]) -> str:
+    """A state without some ghosts."""
+    value = json.loads(text)
+    return canonical({**value, "ghosts": {n: v for n, v in value["ghosts"].items() if n not in ghosts}})
 
 
 def checkpointed(question: Question, book: Book, code: Compiled) -> Difference | None:

@@ -42,8 +42,12 @@ def compared(question: Question, explore: Callable[[Mapping[str, Any]], Book]) -
                 return Difference("simulated", "the simulator and the explorer's step", [str(problem)])
             why = str(problem)
             continue
-        spent = {name: trace.configuration.budget[name] for name in question.request["budgets"]}
-        request = {**question.request, "budgets": spent, "max_states": ENOUGH, "max_depth": None, "properties": []}
+        c = trace.configuration
+        asked_for = question.request["budgets"]
+        spent = {name: amount for name, amount in c.budget.items() if amount or name in asked_for}
+        sizes = {name: n for name in ("txns", "max_epoch", "channel") if (n := getattr(c, name))}
+        more = {"budgets": spent, "sizes": sizes, "max_states": ENOUGH, "max_depth": None, "properties": []}
+        request = {**question.request, **more}
         asked = Question(request)
         book = explore(request)
         found = along(asked, book, trace)
@@ -69,9 +73,10 @@ def run_of(question: Question, seed: int) -> Run:
         faults += [Fault(tick, "crash", p), Fault(tick + 30, "recover", p)]
     own = [name for name in question.model.protocol.budgets if name not in BUDGETS]
     budget = ",".join(f"{name}={c.budget[name]}" for name in own)
+    proposals = random.choice((0, 1, 2)) if question.model.protocol.transactions else 0
     return Run(
-        seed, c.nodes, ROUNDS, proposals=0, faults=tuple(faults), delays=random.choice((3, 12)), protocol=c.protocol,
-        variant=c.variant, network=c.network, budgets=budget, start=c.start,
+        seed, c.nodes, ROUNDS, proposals=proposals, faults=tuple(faults), delays=random.choice((3, 12)),
+        protocol=c.protocol, variant=c.variant, network=c.network, budgets=budget, start=c.start,
     )  # fmt: skip
 
 

@@ -1,0 +1,612 @@
+"""Reductions of protocols with budgets and steps of their own: what one was tried to be made to say falsely."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+from checker.explore import reducible
+from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.reduced import ReducedExplorer
+from checker.explore.reducible import why_not_narrowed, why_not_reduced
+from checker.explore.reduction import Reducing
+from checker.explore.result import Exploration, Limits
+from invariants import properties_of
+from zabspec.model import Configuration, Model
+
+HEAD = '''"""A leader may leave those that follow it."""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    NOBODY, NODE, Bool, Int, Message, MessageName, Node, NodeId, OneOf, State, action, choose, connect, declare,
+    disconnect, environment, environment_step, forget, ghost, observation, receives, safety, send_to_follower,
+    send_to_leader, stored, volatile,
+)
+
+LOOKING, FOLLOWING, LEADING = range(3)
+HELLO, NEWS, MORE = MessageName("HELLO"), MessageName("NEWS"), MessageName("MORE")
+
+
+def state(size):
+    return [
+        volatile("role", OneOf("LOOKING", "FOLLOWING", "LEADING"), "where it stands"),
+        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
+        stored("left", Bool(), "it has led, and left"),
+        stored("taken", Int(0, 3), "what it has taken"),
+        stored("heard", Bool(), "it has heard news"),
+        environment("season", Int(0, 1), "what time it is"),
+    ]
+
+
+def messages(size):
+    return [Message("HELLO", {}), Message("NEWS", {}), Message("MORE", {"n": Int(0, 2)})]
+
+
+def oracle_may_name(s: State, p: Node, l: Node) -> bool:
+    return not s.left[l] and not s.left[p]
+
+
+def on_oracle(s: State, p: Node, l: Node) -> None:
+    if l == p:
+        s.role[p] = LEADING
+    else:
+        s.role[p] = FOLLOWING
+        s.leader[p] = l
+        connect(s, p, l)
+        send_to_leader(s, p, HELLO())
+
+
+@receives
+def on_hello(s: State, l: Node, f: Node, m: HELLO) -> None:
+    send_to_follower(s, l, f, NEWS())
+
+
+@receives
+def on_news(s: State, f: Node, m: NEWS) -> None:
+    s.heard[f] = True
+
+
+def on_leader_lost(s: State, f: Node) -> None:
+    look(s, f)
+
+
+def on_follower_lost(s: State, l: Node, f: Node) -> None:
+    return
+
+
+def on_timeout(s: State, p: Node) -> None:
+    look(s, p)
+
+
+def look(s: State, p: Node) -> None:
+    disconnect(s, p)
+    s.role[p] = LOOKING
+    s.leader[p] = NOBODY
+
+
+def may_leave(s: State, p: Node) -> bool:
+    return s.role[p] == LEADING and not s.left[p]
+
+
+@action(when=may_leave{leaving})
+def leaves(s: State, p: Node) -> None:
+    look(s, p)
+    s.left[p] = True
+
+
+def any_state(s: State) -> bool:
+    """Any state."""
+    return True
+
+'''
+TAIL = """
+
+PROTOCOL = declare(
+    __name__, state=state, messages=messages, world="connections", budgets={budgets}, flight=lambda size: (4, 6)
+)
+"""
+
+
+@dataclass(frozen=True)
+class Searches:
+    """What three searches of a protocol came to: every step, sleep sets, ample sets."""
+
+    full: Exploration
+    asleep: Exploration
+    ample: Exploration
+
+    def agree(self) -> None:
+        """Assert that the reduced searches say what the full one says."""
+        assert self.asleep.levels == self.full.levels
+        assert self.asleep.terminal == self.full.terminal
+        assert self.asleep.witnessed == self.full.witnessed
+        assert {n: v.depth for n, v in self.asleep.violations.items()} == {
+            n: v.depth for n, v in self.full.violations.items()
+        }
+        assert bool(self.ample.violations) == bool(self.full.violations)
+        assert set(self.ample.witnessed) <= set(self.full.witnessed)
+        assert not conclusive(self.ample) or (not self.full.violations and not self.full.error)
+
+
+def searched(folder: Path, body: str, budgets: dict[str, int], nodes: int = 2, leaving: str = "") -> Searches:
+    """Explore a protocol in three ways.
+
+    Args:
+        body: what it has behind what all have.
+        budgets: of which it declares all.
+        leaving: more that the mark of the action `leaves` says.
+    """
+    path = folder / "budgets.py"
+    path.write_text(HEAD.replace("{leaving}", leaving) + body + TAIL.format(budgets=budgets))
+    model = Model(Configuration(str(path), nodes=nodes))
+    judged = properties_of(str(path))
+    code = Compiled.of(model, judged, True)[0]
+    limits = Limits(None, None, None, None)
+    full = Explorer(code, 1).run(limits, True)
+    asleep = ReducedExplorer(Reducing(model, judged, code.symmetry), 1).run(limits, True)
+    return Searches(full, asleep, AmpleExplorer(Narrowing(model, judged, code.symmetry), 1).run(limits, True))
+
+
+SEASON = '''
+def somebody_left(s: State) -> bool:
+    for p in range(s.NODES):
+        if s.left[p]:
+            return s.season == 0
+    return False
+
+
+@environment_step(when=somebody_left)
+def season_changes(s: State) -> None:
+    s.season = 1
+
+
+def in_season(s: State, p: Node) -> bool:
+    return s.season == 1 and s.role[p] == FOLLOWING and s.taken[p] == 0
+
+
+@action(when=in_season)
+def takes(s: State, p: Node) -> None:
+    s.taken[p] = 1
+
+
+@safety(witness=any_state)
+def nobody_has_taken(s: State) -> bool:
+    """Nobody but process 0 takes what is there in season (it is violated)."""
+    for p in range(s.NODES):
+        if p != 0 and s.taken[p] > 0:
+            return False
+    return True
+'''
+
+
+@pytest.mark.slow(seconds=4)
+def test_the_environment_may_let_one_act_that_is_on_its_own(tmp_path: Path) -> None:
+    """A follower whose leader has left has nothing to do but to learn of that, until the season changes."""
+    found = searched(tmp_path, SEASON, {})
+    assert [*found.full.violations] == ["nobody-has-taken"]
+    found.agree()
+
+
+LAST = '''
+def free_to_take(s: State, p: Node) -> bool:
+    return s.taken[p] == 0
+
+
+@action(when=free_to_take, budget="units")
+def takes(s: State, p: Node) -> None:
+    s.taken[p] = 1
+
+
+@action(budget="units")
+def takes_two(s: State, p: Node) -> None:
+    s.taken[p] = 2
+
+
+@safety(witness=any_state)
+def last_is_for_one(s: State) -> bool:
+    """Where nothing is left, process 0 has not all of it (it is violated)."""
+    return s.units_left > 0 or s.taken[0] != 2 or s.taken[1] != 0
+
+
+@safety(witness=any_state)
+def nobody_takes_the_last(s: State) -> bool:
+    """Two have not taken unless something is left (it is violated by two units, and not by one)."""
+    return s.units_left > 0 or s.taken[0] == 0 or s.taken[1] == 0
+'''
+
+
+@pytest.mark.slow(seconds=4)
+@pytest.mark.parametrize(("units", "violated"), [(1, 1), (2, 2)])
+def test_two_race_for_the_last_of_a_budget(units: int, violated: int, tmp_path: Path) -> None:
+    found = searched(tmp_path, LAST, {"units": units})
+    assert len(found.full.violations) == violated
+    found.agree()
+    assert found.asleep.generated < found.full.generated
+
+
+SPENT = '''
+@action(budget="{fault}")
+def spends(s: State, p: Node) -> None:
+    s.taken[p] = min(s.taken[p] + 1, 3)
+
+
+@safety(witness=any_state)
+def heard_before(s: State) -> bool:
+    """Who has left and taken what there was has not heard news (it may be violated)."""
+    for p in range(s.NODES):
+        for q in range(s.NODES):
+            if p != q and s.left[p] and s.taken[q] > 0 and s.heard[q] and s.{fault}_left == 0 and s.role[q] == LOOKING:
+                return False
+    return True
+
+
+@safety(over="step", witness=some_step)
+def nobody_spends_after(before: State, event: State, after: State) -> bool:
+    """Nothing is spent once somebody has left (it is violated)."""
+    if after.{fault}_left < before.{fault}_left:
+        for p in range(after.NODES):
+            if before.left[p]:
+                return False
+    return True
+'''
+ANY_STEP = '''
+def some_step(before: State, event: State, after: State) -> bool:
+    """Any step."""
+    return True
+
+'''
+
+
+@pytest.mark.slow(seconds=6)
+@pytest.mark.parametrize("fault", ["timeouts", "crashes", "losses"])
+def test_an_action_may_spend_what_a_fault_costs(fault: str, tmp_path: Path) -> None:
+    """Who is on its own is told by what is left of two of these."""
+    found = searched(tmp_path, ANY_STEP + SPENT.replace("{fault}", fault), {fault: 2})
+    assert "nobody-spends-after" in found.full.violations
+    found.agree()
+
+
+WATCHED = '''
+@action(budget="units")
+def spends(s: State, p: Node) -> None:
+    s.taken[p] = min(s.taken[p] + 1, 3)
+
+
+def nothing_left(s: State) -> bool:
+    return s.units_left == 0 and s.season == 0
+
+
+@environment_step(when=nothing_left)
+def season_changes(s: State) -> None:
+    s.season = 1
+
+
+def in_season(s: State, p: Node) -> bool:
+    return s.season == 1 and s.taken[p] == 0
+
+
+@action(when=in_season)
+def rests(s: State, p: Node) -> None:
+    s.taken[p] = 3
+
+
+@safety(witness=any_state)
+def nobody_rests_unheard(s: State) -> bool:
+    """Who rests has heard news, while a unit is left (it is violated)."""
+    for p in range(s.NODES):
+        if s.taken[p] == 3 and not s.heard[p] and s.units_left == 0 and p != 0:
+            return False
+    return True
+'''
+
+
+@pytest.mark.slow(seconds=4)
+def test_the_environment_may_look_at_what_is_left(tmp_path: Path) -> None:
+    found = searched(tmp_path, WATCHED, {"units": 1})
+    assert [*found.full.violations] == ["nobody-rests-unheard"]
+    found.agree()
+
+
+TWICE = '''
+def leads(s: State, p: Node) -> bool:
+    return s.role[p] == LEADING
+
+
+@action(when=leads, budget="units")
+def tells(s: State, p: Node) -> None:
+    for f in range(s.NODES):
+        if f != p:
+            send_to_follower(s, p, f, MORE(n=1))
+
+
+@action(when=leads, budget="others")
+def tells_more(s: State, p: Node) -> None:
+    for f in range(s.NODES):
+        if f != p:
+            send_to_follower(s, p, f, MORE(n=2))
+
+
+@receives
+def on_more(s: State, f: Node, m: MORE) -> None:
+    s.taken[f] = m.n
+
+
+@safety(witness=any_state)
+def later_counts(s: State) -> bool:
+    """Process 1 ends with 2 where all was told (it is violated)."""
+    told = s.units_left == 0 and s.others_left == 0 and len(s.to_follower[1]) == 0
+    return not told or s.taken[1] != 1
+'''
+
+
+@pytest.mark.slow(seconds=4)
+def test_what_two_actions_of_a_leader_send_has_an_order(tmp_path: Path) -> None:
+    found = searched(tmp_path, TWICE, {"units": 1, "others": 1})
+    assert [*found.full.violations] == ["later-counts"]
+    found.agree()
+
+
+EVERYWHERE = '''
+def somebody_left(s: State) -> bool:
+    for p in range(s.NODES):
+        if s.left[p]:
+            return True
+    return False
+
+
+@environment_step(when=somebody_left, budget="units", everywhere=True)
+def moves(s: State) -> None:
+    for p in range(s.NODES):
+        if s.role[p] == FOLLOWING and p != 0:
+            {does}
+
+
+@safety(witness=any_state)
+def nobody_is_moved(s: State) -> bool:
+    """Process 1 does not lead when somebody has left, and has taken nothing (it is violated)."""
+    return not (s.left[0] and (s.role[1] == LEADING and s.leader[1] == 0 or s.taken[1] == 3 or s.leader[1] == 1))
+'''
+
+
+@pytest.mark.slow(seconds=6)
+@pytest.mark.parametrize("does", ["s.role[p] = LEADING", "s.taken[p] = 3", "s.leader[p] = p"])
+def test_the_environment_may_change_what_a_process_has(does: str, tmp_path: Path) -> None:
+    found = searched(tmp_path, EVERYWHERE.replace("{does}", does), {"units": 1})
+    assert [*found.full.violations] == ["nobody-is-moved"]
+    if found.ample.apart:  # it is not believed then
+        assert not conclusive(found.ample)
+    else:
+        found.agree()
+
+
+ITSELF = '''
+def led(s: State, p: Node) -> bool:
+    return s.role[p] == LEADING and s.taken[p] < 2
+
+
+@action(when=led, budget="units")
+def follows_itself(s: State, p: Node) -> None:
+    if s.leader[p] == NOBODY:
+        s.leader[p] = p
+        connect(s, p, p)
+        send_to_leader(s, p, HELLO())
+    else:
+        disconnect(s, p)
+
+
+@safety(witness=any_state)
+def nothing_is_told(s: State) -> bool:
+    """No news lie in the channel of a leader to itself once it has closed that (it is violated)."""
+    for p in range(s.NODES):
+        if s.units_left == 0 and s.leader[p] == p and s.heard[p] and s.link[p][p] == 0:
+            return False
+    return True
+'''
+
+
+@pytest.mark.slow(seconds=4)
+def test_a_leader_may_close_its_connection_to_itself(tmp_path: Path) -> None:
+    found = searched(tmp_path, ITSELF, {"units": 2})
+    assert found.asleep.levels == found.full.levels
+    assert found.asleep.violations.keys() == found.full.violations.keys()
+    assert found.ample.apart or bool(found.ample.violations) == bool(found.full.violations)
+
+
+SEES = '''
+@action(budget="units")
+def spends(s: State, p: Node) -> None:
+    s.taken[p] = min(s.taken[p] + 1, 3)
+
+
+def last_spent(s: State) -> bool:
+    """Nothing is left while a follower has not heard of its leader."""
+    for p in range(s.NODES):
+        if s.units_left == 0 and s.role[p] == FOLLOWING and s.left[0] and p == 1:
+            return True
+    return False
+
+
+@safety(witness=last_spent)
+def in_order(s: State) -> bool:
+    """Process 0 has taken no more than process 1 has, and one (it is not violated)."""
+    return s.taken[0] <= s.taken[1] + s.UNITS
+'''
+
+
+@pytest.mark.slow(seconds=4)
+def test_a_premise_may_look_at_what_is_left(tmp_path: Path) -> None:
+    """One that only a search with ample sets leaves unmet is no answer."""
+    found = searched(tmp_path, SEES, {"units": 2})
+    assert not found.full.violations
+    assert "in-order" in found.full.witnessed
+    found.agree()
+    assert conclusive(found.ample) == ("in-order" in found.ample.witnessed)
+
+
+@pytest.mark.slow(seconds=9)
+@pytest.mark.parametrize(
+    ("body", "budgets"),
+    [(SEASON, {}), (SEES, {"units": 2}), (WATCHED, {"units": 1}), (TWICE, {"units": 1, "others": 1})],
+    ids=["season", "sees", "watched", "twice"],
+)
+def test_a_large_search_says_what_one_of_every_step_says(
+    body: str, budgets: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the command line has it, if a protocol with budgets of its own is reduced where it is large."""
+    monkeypatch.setattr("checker.requests.restart.SMALL", 20)
+    monkeypatch.setattr(reducible, "why_not_compared", lambda model: "")
+    path = tmp_path / "budgets.py"
+    path.write_text(HEAD.replace("{leaving}", "") + body + TAIL.format(budgets=budgets))
+    found = []
+    for reduction in ("none", "auto"):
+        asked = ["--protocol", str(path), "--nodes", "2", "--reduction", reduction, "--no-trace", "--json"]
+        done = CliRunner().invoke(main, asked)
+        report = json.loads(done.stdout)
+        verdicts = {p["name"]: (p["verdict"], p.get("depth")) for p in report["properties"]}
+        found.append((done.exit_code, verdicts))
+        assert report["engine"]["reduced"] == (reduction == "auto")
+    assert found[0] == found[1]
+
+
+WITH_ITS_OWN_ORDER = """
+def takes_first(s: State, f: Node, m: AnyMessage) -> bool:
+    return m.kind == NEWS
+"""
+
+
+def test_what_is_not_reduced_says_which_feature_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "budgets.py"
+    whole = HEAD.replace("{leaving}", "") + TAIL.format(budgets={"units": 1})
+
+    def why(more: str = "", declared: str = "", **given: object) -> str:
+        text = whole.replace("PROTOCOL =", f"{more}PROTOCOL =").replace("budgets=", f"{declared}budgets=")
+        path.write_text(text.replace("import (", "import (\n    AnyMessage, Start, on_disk,", 1))
+        return why_not_reduced(Model(Configuration(str(path), **given)))  # type: ignore[arg-type]
+
+    assert why() == "it declares its own budgets (budgets, and not bounded_by_world)"
+    bounded = "bounded_by_world=True, "
+    assert why(declared=bounded) == "it has budgets of its own (budgets)"
+    whole = whole.replace("'units': 1", "")
+    assert why(declared=bounded) == "processes act by themselves (@action)"
+    whole = whole.replace("@action(when=may_leave)\n", "")
+    assert why(declared=bounded) == "a field of the world says who is down (no is_down)"
+    assert why(declared=bounded, crashes=0) == "nothing is abcast (no transactions)"
+    assert why(declared=f"{bounded}transactions=True, ", crashes=0) == ""
+    changes = "@environment_step()\ndef passes(s: State) -> None:\n    s.season = 1\n\n\n"
+    assert why(changes, bounded, crashes=0) == "the environment takes steps (@environment_step)"
+    whole = HEAD.replace("{leaving}", "") + TAIL.format(budgets={"units": 1})
+    monkeypatch.setattr(reducible, "why_not_compared", lambda model: "")
+    assert why() == ""
+    starts = 'starts=[Start("already", "it is", already)], '
+    already = "def already(s: State) -> None:\n    s.season = 1\n\n\n"
+    assert why(already, starts) == ""
+    assert why(already, starts, start="already") == "runs begin in a start state (starts)"
+    assert why(WITH_ITS_OWN_ORDER.lstrip()) == "steps are merged by promise (takes_first)"
+    assert why(WITH_ITS_OWN_ORDER.lstrip(), promises=False) == ""
+    elects = "def on_elected(s: State, l: Node) -> None:\n    s.role[l] = LEADING\n\n\n"
+    elects += "def on_follow(s: State, f: Node, l: Node) -> None:\n    s.role[f] = FOLLOWING\n\n\n"
+    assert why(elects, 'elects=("taken",), ') == "an election is a step (elects)"
+    whole = whole.replace('stored("taken"', 'on_disk("taken"').replace("budgets={", 'budgets={"crashes": 1, ')
+    assert why() == "a process has something on a disk (on_disk)"
+    assert why(crashes=0) == ""
+    path.write_text(whole.replace("import (", "import (\n    on_disk,", 1))
+    assert why_not_narrowed(Model(Configuration(str(path), crashes=0))) == "a process has something on a disk (on_disk)"
+    assert "says of no two steps that they commute" in why(network="lossy")
+
+
+def test_a_function_called_as_a_label_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What may change places is declared of the world's functions and steps, by their names."""
+    monkeypatch.setattr(reducible, "why_not_compared", lambda model: "")
+    path = tmp_path / "budgets.py"
+    named = "@observation\ndef leader_learns(s: State, p: Node) -> None:\n    return\n\n\n"
+    acts = '@action(budget="units")\ndef acts(s: State, p: Node) -> None:\n    leader_learns(s, p)\n'
+    path.write_text(HEAD.replace("{leaving}", "") + named + acts + TAIL.format(budgets={"units": 1}))
+    assert "has a function leader_learns in the place of the world's" in why_not_reduced(
+        Model(Configuration(str(path)))
+    )
+
+
+NAPS = '''
+def is_down(s: State, p: Node) -> bool:
+    return s.taken[p] == 3
+
+
+def on_recovery(s: State, p: Node) -> None:
+    s.taken[p] = 1
+    if s.role[p] == FOLLOWING:
+        look(s, p)
+
+
+def may_forget(s: State, p: Node) -> bool:
+    return s.role[p] == LEADING and s.left[p] and not s.heard[p]
+
+
+@action(when=may_forget)
+def forgets_to_lead(s: State, p: Node) -> None:
+    s.role[p] = LOOKING
+    s.heard[p] = True
+    shows(s, p)
+
+
+@observation
+def shows(s: State, p: Node) -> None:
+    s.forgotten = True
+
+
+@observation
+def follows_again(s: State, p: Node) -> None:
+    if s.forgotten:
+        s.late = True
+
+
+@safety(witness=any_state)
+def nobody_is_late(s: State) -> bool:
+    """Who has been down follows nobody that has forgotten (it is violated)."""
+    return not s.late
+'''
+
+
+@pytest.mark.slow(seconds=4)
+def test_who_is_down_and_has_not_closed_its_end_sees_who_leads(tmp_path: Path) -> None:
+    """A protocol that says itself who is down may leave its connections open: how such a process closes its end as it
+    recovers follows from whether its leader leads yet."""
+    more = "@receives\ndef on_more(s: State, l: Node, f: Node, m: MORE) -> None:\n    return\n\n\n"
+    body = NAPS.replace("def is_down", f"{more}def is_down")
+    path = tmp_path / "budgets.py"
+    text = HEAD.replace("{leaving}", "")
+    lost = "def on_follower_lost(s: State, l: Node, f: Node) -> None:\n"
+    joins = "        send_to_leader(s, p, HELLO())\n"
+    for old, instead in (
+        (
+            '        environment("season"',
+            '        ghost("forgotten", Bool(), "one has"),\n        ghost("late", Bool(), "one is"),\n'
+            '        environment("season"',
+        ),
+        ("    return not s.left[l] and not s.left[p]\n", "    return not s.heard[p]\n"),
+        (
+            joins,
+            f"        if s.taken[p] == 1:\n            follows_again(s, p)\n        else:\n    {joins}"
+            "            s.taken[p] = 3\n",
+        ),
+        (f"{lost}    return\n", f"{lost}    s.heard[l] = True\n"),
+        ("    send_to_follower(s, l, f, NEWS())\n", "    s.left[l] = True\n"),
+        ("    return s.role[p] == LEADING and not s.left[p]\n", "    return False\n"),
+    ):
+        assert old in text
+        text = text.replace(old, instead)
+    path.write_text(text + body + TAIL.format(budgets={}))
+    model = Model(Configuration(str(path), nodes=2))
+    judged = properties_of(str(path))
+    full = Explorer(Compiled.of(model, judged, False)[0], 1).run(Limits(), True)
+    ample = AmpleExplorer(Narrowing(model, judged, False), 1).run(Limits(), True)
+    assert [*full.violations] == ["nobody-is-late"]
+    assert [*ample.violations] == ["nobody-is-late"]
+    assert not conclusive(ample)

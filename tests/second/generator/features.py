@@ -1,0 +1,296 @@
+"""Declared features of a protocol (docs/decisions/0009) that random drawing of its text does not come to: bounds of the
+world, room of a channel either way, transactions with an observed history, processes that say themselves who is down,
+an oracle that names some only.
+
+Each has random numbers of its own, as patterns have: a protocol without a feature is what its seed gave before.
+"""
+
+from __future__ import annotations
+
+import re
+from random import Random
+from typing import TYPE_CHECKING
+
+from tests.second.generator.kinds import FLAG, Cell, Mail, Number
+from tests.second.generator.statements import indented
+
+if TYPE_CHECKING:
+    from tests.second.generator.text import Builder
+
+__all__ = ["Features"]
+
+Lines = list[str]
+SPENT = re.compile(r'budget="(\w+)"')
+SHARE = 0.12  # of protocols that have a feature
+OF_WORLDS = ("timeouts", "heartbeats", "crashes", "power_losses", "losses", "partitions", "drops", "duplicates")
+CORE = ("integrity", "total-order", "one-leader-an-epoch", "delivered-is-chosen", "unique-zxid", "po-causal-order")
+REVISED = "delivered-stands"
+
+
+class Amount(Number):
+    """An integer of a kind that follows from the size."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(0, 1)
+        object.__setattr__(self, "kind", kind)
+
+    @property
+    def declared(self) -> str:
+        """The kind, as `state` names it."""
+        return str(vars(self)["kind"])
+
+
+class Features:
+    """Adds features to a protocol.
+
+    Args:
+        builder: of the protocol, of which all else is drawn.
+        wanted: features that it has, whatever its numbers say.
+    """
+
+    def __init__(self, builder: Builder, wanted: frozenset[str] = frozenset()) -> None:
+        self.builder = builder
+        self.words = builder.words
+        self.wanted = wanted
+
+    def add(self) -> list[str]:
+        """Add to the functions, fields and declarations; return the names of further properties."""
+        names: list[str] = []
+        for way in (self.transactions, self.own_down, self.choosy, self.binding, self.room, self.bounded_by_world):
+            random = Random(f"{self.builder.seed} feature {way.__name__}")
+            chance = random.random()  # drawn in any case: what is drawn after it does not depend on `wanted`
+            if chance < SHARE or way.__name__ in self.wanted:
+                names += way(random)
+        return names
+
+    def defined(self, name: str) -> bool:
+        """Return whether a function of this name is drawn already."""
+        return any(line.startswith(f"def {name}(") for part in self.builder.parts for line in part)
+
+    def into(self, names: tuple[str, ...], own: str, lines: Lines) -> bool:
+        """Put statements at the front of the first of some functions that there is; return whether there is one.
+
+        Args:
+            own: the name of the process in `lines`, which is replaced by the one that acts in the function.
+        """
+        for part in self.builder.parts:
+            at = next(
+                (k for k, line in enumerate(part) if any(line.startswith(f"def {n}(s: State, ") for n in names)), -1
+            )
+            if at >= 0:
+                acts = part[at].split("s: State, ")[1].split(":")[0]
+                part[at + 1 : at + 1] = [f"    {line}".replace(f"[{own}]", f"[{acts}]").replace(
+                    f"(s, {own}", f"(s, {acts}") for line in lines]  # fmt: skip
+                return True
+        return False
+
+    # --- bounds -----------------------------------------------------------------------------------
+
+    def bounded_by_world(self, random: Random) -> list[str]:
+        """It has every budget of its world, and declares those of its own, and at times one of the world's."""
+        self.builder.bounded = True
+        self.builder.declared.append("bounded_by_world=True")
+        self.builder.world_budgets = set(OF_WORLDS) if random.random() < 0.2 else set()
+        spent = {name for part in self.builder.parts for name in SPENT.findall("\n".join(part))}
+        self.builder.world_budgets |= spent  # a step that spends one of the world's says that it is declared
+        if random.random() < 0.35:
+            self.builder.room = ""  # the room in channels follows from its world
+        self.builder.usual = random.random() < 0.3  # the request leaves out what is usual of the world's budgets
+        return []
+
+    def room(self, random: Random) -> list[str]:
+        """Room in a channel to a leader, and in one to a follower."""
+        if self.words.world == "connections":
+            self.builder.room = f"({random.choice((6, 9))}, {random.choice((7, 10))})"
+        return []
+
+    # --- budgets that bind ---------------------------------------------------------------------------
+
+    def binding(self, random: Random) -> list[str]:
+        """Several steps race for the last of one budget, which a fault may cost too; the environment, and properties of
+        states and of steps, look at what is left of it."""
+        words, parts = self.words, self.builder.parts
+        faults = [
+            name for name in ("crashes", "timeouts", "losses") if words.world == "connections" or name == "crashes"
+        ]
+        budget = random.choice(("requests", "requests", "requests", random.choice(faults)))
+        if budget in faults:
+            words.budgets.setdefault(budget, 1)
+        self.builder.least[budget] = random.choice((1, 1, 2))
+        self.builder.most[budget] = self.builder.least[budget]  # it stays as small as it is
+        words.cells += [
+            Cell("taken", Number(0, 2), random.choice(("stored", "volatile"))),
+            Cell("after", FLAG, "stored"),
+        ]
+        left = f"s.{budget}_left"
+        if random.random() < 0.7:
+            parts.append([f'@action(budget="{budget}")', "def takes_one(s: State, p: Node) -> None:",
+                          "    s.taken[p] = min(s.taken[p] + 1, 2)"])  # fmt: skip
+        when = random.choice(("s.role[p] == LEADING", "s.role[p] == FOLLOWING", "s.taken[p] == 0", "not s.after[p]"))
+        when = when if words.world == "connections" else "s.taken[p] == 0"
+        gives = ["    s.after[p] = True", *self.some(random, ("    disconnect(s, p)", "    s.role[p] = LOOKING"))]
+        gives = gives if words.world == "connections" else gives[:1]
+        parts += [
+            ["def may_take_other(s: State, p: Node) -> bool:", f"    return {when}"],
+            [f'@action(when=may_take_other, budget="{budget}")', "def takes_other(s: State, p: Node) -> None:", *gives],
+            ["def may_go_on(s: State, p: Node) -> bool:", "    return s.taken[p] > 0 and not s.after[p]"],
+            ["@action(when=may_go_on)", "def goes_on(s: State, p: Node) -> None:", "    s.after[p] = True"],
+        ]
+        if random.random() < 0.5:
+            self.season(random, budget, left)
+        return self.claims_of_budget(random, budget, left)
+
+    def season(self, random: Random, budget: str, left: str) -> None:
+        """The environment changes once, by what is left of the budget, or at its cost; a process may act only then."""
+        self.words.cells.append(Cell("season", Number(0, 1), "environment"))
+        may = random.choice((f"s.season == 0 and {left} == 0", f"s.season == 0 and {left} > 0", "s.season == 0"))
+        costs = f', budget="{budget}"' if random.random() < 0.3 else ""
+        self.builder.parts += [
+            ["def season_may_change(s: State) -> bool:", f"    return {may}"],
+            [f"@environment_step(when=season_may_change{costs})", "def season_changes(s: State) -> None:",
+             "    s.season = 1"],
+            ["def may_in_season(s: State, p: Node) -> bool:", "    return s.season == 1 and s.taken[p] < 2"],
+            ["@action(when=may_in_season)", "def acts_in_season(s: State, p: Node) -> None:",
+             f"    s.taken[p] = {random.choice(('2', 'min(s.taken[p] + 1, 2)'))}"],
+        ]  # fmt: skip
+
+    def claims_of_budget(self, random: Random, budget: str, left: str) -> list[str]:
+        """A property of states that reads what is left, and one of steps that spend."""
+        words = self.words
+        names: list[str] = []
+        loop, end = "    for p in range(s.NODES):", ["            return False", "    return True"]
+        if random.random() < 0.6:
+            tests = ["s.after[p]", "s.taken[p] == 2", "s.taken[p] == 0 and s.after[p]"]
+            if words.world == "connections":
+                tests += ["s.role[p] == FOLLOWING and s.taken[p] == 2", "s.role[p] == FOLLOWING and s.after[p]"]
+            test = random.choice(tests)
+            over = random.choice(("== 0", "> 0", "== 1"))
+            self.builder.parts += [
+                ["def claim_of_budget_premise(s: State) -> bool:", '    """The last is spent."""',
+                 f"    return {left} == 0"],
+                ["@safety(witness=claim_of_budget_premise)", "def claim_of_budget(s: State) -> bool:",
+                 f'    """What {budget} are left says what a process has."""', loop,
+                 f"        if {left} {over} and {test}:", *end],
+            ]  # fmt: skip
+            names.append("claim-of-budget")
+        if random.random() < 0.4:
+            given = "(before: State, event: State, after: State) -> bool:"
+            spends = f"after.{budget}_left < before.{budget}_left"
+            test = random.choice(("before.after[p]", "after.taken[p] == 1 and before.taken[p] == 1",
+                                  f"after.{budget}_left == 0 and before.taken[p] > 0"))  # fmt: skip
+            self.builder.parts += [
+                [f"def claim_of_spending_premise{given}", '    """A step spends."""', f"    return {spends}"],
+                ['@safety(over="step", witness=claim_of_spending_premise)', f"def claim_of_spending{given}",
+                 '    """Nothing is spent where it should not be."""', f"    if {spends}:",
+                 "        for p in range(after.NODES):", f"            if {test}:", "                return False",
+                 "    return True"],
+            ]  # fmt: skip
+            names.append("claim-of-spending")
+        return names
+
+    # --- who is down, and whom an oracle names -------------------------------------------------------
+
+    def own_down(self, random: Random) -> list[str]:
+        """A field of the protocol says who is down."""
+        if self.words.disks or self.defined("on_crash") or self.defined("on_recovery"):
+            return []
+        self.words.cells.append(Cell("gone", FLAG, "stored"))
+        forgets = ["    forget(s, p)"] if random.random() < 0.8 else []
+        if self.words.world == "connections" and not forgets:
+            forgets = ["    s.role[p] = LOOKING", "    s.leader[p] = NOBODY"]
+        self.builder.parts += [
+            ["def is_down(s: State, p: Node) -> bool:", "    return s.gone[p]"],
+            ["def on_crash(s: State, p: Node) -> None:", *forgets, "    s.gone[p] = True"],
+            ["def on_recovery(s: State, p: Node) -> None:", "    s.gone[p] = False"],
+        ]
+        self.builder.parts = [p for p in self.builder.parts if not p[0].startswith("def starts_at_once(")]
+        return []
+
+    def choosy(self, random: Random) -> list[str]:
+        """The oracle names those only of which something is so: it may look at every process."""
+        if self.words.world != "connections" or not self.defined("on_oracle"):
+            return []
+        numbers = [c.name for c in self.words.cells if c.of_process and not c.axes and type(c.kind) is Number
+                   and c.name not in ("role", "leader")]  # fmt: skip
+        tests = ["s.role[l] != FOLLOWING", "l == p or s.role[l] == LEADING"]
+        tests += [f"s.{name}[l] >= s.{name}[p]" for name in numbers[:2]]
+        self.builder.parts.append(
+            ["def oracle_may_name(s: State, p: Node, l: Node) -> bool:", f"    return {random.choice(tests)}"]
+        )
+        return []
+
+    # --- transactions -------------------------------------------------------------------------------
+
+    def transactions(self, random: Random) -> list[str]:
+        """Leaders abcast what others accept and deliver; the world keeps what a run shows of it."""
+        connected = self.words.world == "connections"
+        if not connected and self.defined("on_message"):
+            return []
+        words, builder = self.words, self.builder
+        builder.transactions = True
+        builder.declared.append("transactions=True")
+        words.cells += [Cell("age", Amount("size.epoch"), "stored"), Cell("chain", Amount("size.history"), "stored")]
+        words.mails.append(Mail("PROPOSE", {"t": Amount("size.txn")}, up=False))
+        counter = "s.age[p]", random.choice(("min(len(s.chain[p]) + 1, s.TXNS)", "1", "min(s.age[p], s.TXNS)"))
+        leads = "s.role[p] == LEADING" if connected else random.choice(("True", "s.age[p] > 0", "s.age[p] == 0"))
+        fits = "len(s.chain[p]) < s.TXNS"
+        builder.parts += [
+            ["def may_abcast(s: State, p: Node) -> bool:", f"    return {leads} and {fits}"],
+            ["def on_abcast(s: State, p: Node) -> None:", f"    t = abcast(s, p, {', '.join(counter)})",
+             "    s.chain[p].append(t)",
+             *self.some(random, ("    accept(s, p, s.age[p], t)", "    abdeliver(s, p, t)")),
+             "    for q in range(s.NODES):", "        if q != p:",
+             f"            {'send_to_follower' if connected else 'send'}(s, p, q, PROPOSE(t=t))"],
+        ]  # fmt: skip
+        own = "f" if connected else "p"
+        heard = self.some(random, (
+            f"    accept(s, {own}, min(s.age[{own}], m.t.epoch), m.t)", f"    abdeliver(s, {own}, m.t)",
+            f"    if len(s.chain[{own}]) < s.TXNS:\n        s.chain[{own}].append(m.t)",
+        ))  # fmt: skip
+        lines = [line for part in heard or ["    pass"] for line in part.split("\n")]
+        builder.parts.append(["@receives", f"def on_propose(s: State, {own}: Node, m: PROPOSE) -> None:", *lines])
+        self.ages(random, connected)
+        return self.judged(random)
+
+    @staticmethod
+    def some(random: Random, lines: tuple[str, ...]) -> Lines:
+        """Some of several lines, in their order."""
+        return [line for line in lines if random.random() < 0.75]
+
+    def ages(self, random: Random, connected: bool) -> None:
+        """A process begins an epoch, and what it shows then and as it gives up."""
+        begins = ["if s.age[p] < s.EPOCHS:", "    s.age[p] += 1"]
+        begins += self.some(random, ("establish(s, s.age[p], s.chain[p])", "end_synchronization(s, p)"))
+        ends = self.some(random, ("end_pass(s, p)", "end_leadership(s, p)"))
+        if self.revises(random):
+            ends += ["revise(s, p, s.chain[p])"] if random.random() < 0.5 else [
+                "if len(s.chain[p]) > 0:", "    s.chain[p].remove(0)", "    revise(s, p, s.chain[p])",
+            ]  # fmt: skip
+        if connected:
+            self.into(("on_elected", "on_oracle"), "p", begins)
+            self.into(("on_leader_lost",), "p", ends)
+            self.into(("on_timeout", "on_follower_lost"), "p", ends)
+        else:
+            body = [*begins, *ends]
+            self.builder.parts.append(
+                [
+                    '@action(budget="requests")',
+                    "def begins_epoch(s: State, p: Node) -> None:",
+                    *indented(body),
+                ]
+            )
+
+    def revises(self, random: Random) -> bool:
+        """Return whether a process may replace what it has delivered; the protocol then declares it."""
+        if random.random() < 0.4:
+            self.builder.declared.append("revises=True")
+            return True
+        return False
+
+    def judged(self, random: Random) -> list[str]:
+        """Some of the properties of atomic broadcast, and the epochs that there are."""
+        if random.random() < 0.6:
+            most = random.choice(("size.nodes", "2", "1 + size.crashes"))
+            self.builder.declared.append(f"epochs=lambda size: {most}")
+        names = random.sample(CORE, 3)
+        return [*names, REVISED] if "revises=True" in self.builder.declared else names

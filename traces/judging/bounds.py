@@ -1,0 +1,524 @@
+"""A run that leaves something unknown, judged by the kernel: masks over the ways of filling that in.
+
+Which transactions the rows are of is completed in every way, and so is how many processes there are; a property is
+violated if all of these ways violate it, held if none does, and open else. Of the rest there are too many ways. So the
+run is filled in a few times (a *view*), such that what one view breaks every way breaks, and what no other view breaks
+no way breaks:
+
+- fewer moments end, fewer proposals are accepted, fewer leaders are established, passes agree and nobody's abcasts are
+  related, as far as the rows allow; or as many, and every two abcasts related that may be;
+- a row is left out, or is there once for each value that it may have: every abcast counts, so that an abcast which is
+  there twice is related to all that either is.
+
+`docs/judge.md` says which view decides what. Some ways are lost so that a property is now and then open though every
+way decides it; it is never the other way round.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from traces.judging import numbers
+from traces.judging.completions import Key, completions, united
+from traces.judging.numbers import NULL
+from traces.judging.passes import Passes, passes_of
+from traces.judging.runs import BITS, BOUND, IN_KERNEL, KERNEL, Runs
+from traces.judging.unknowns import BY_QUORUM
+
+if TYPE_CHECKING:
+    from traces.judging.runs import Batch
+
+__all__ = ["Conclusion", "judge_partial", "judged_partially"]
+
+MOST_BROADCASTS = 512  # and rows: of a larger run what is affected is not decided
+MOST_ROWS = 1 << 14
+OF_TXN = ("epoch", "counter", "identity", "digest")
+WITH_TXN = (numbers.ABCAST, numbers.ABDELIVER, numbers.ACCEPT, numbers.INITIAL, numbers.ENTRY)
+INSTANCE = ("process", "primary_epoch", "attempt")
+BELOW, ABOVE = -BOUND - (1 << 20), BOUND + (1 << 20)  # epochs and attempts that no row has, with room for one a row
+UNTOLD = {numbers.ABCAST: INSTANCE, numbers.ACCEPT: ("primary_epoch",), numbers.ESTABLISH: ("primary_epoch",)}
+ROWS_AT_ONCE = 1 << 14  # of runs, before they are filled in
+NOT_REACHED = "premise not reached"
+
+judged_partially = tuple(KERNEL)
+PROPERTIES_OF_ANY = tuple(name for name in KERNEL if name not in BY_QUORUM)
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """What is said of a property.
+
+    Attributes:
+        word: of `COUNTS`.
+        rows: if it is violated, the row by which, and those that show it (-1: none).
+    """
+
+    word: str
+    rows: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Filling:
+    """How a view fills in what rows leave unknown.
+
+    Attributes:
+        most: as many moments end as may, and passes do not agree if they may; or else as few, and they do.
+        accepts, leaders: a proposal, or a leader, without an epoch is of each that may be; or else left out.
+        abcasts: what is done with an abcast of which something is unknown.
+    """
+
+    most: bool
+    accepts: bool
+    leaders: bool
+    abcasts: Callable[[Partial, int], list[dict[str, int]]]
+
+
+# Which view shows that a property is surely violated, and which that it may be.
+LEAST, MOST, ABOVE_ALL, RELATED, CROSSED, SOMEONE = range(6)
+SURE = {"delivered-is-chosen": CROSSED, "strict-causality": CROSSED, "primary-integrity": SOMEONE}
+MAY: dict[str, tuple[int, ...]] = {
+    "local-primary-order": (RELATED,), "prefix": (RELATED,), "po-causal-order": (RELATED,),
+    "global-primary-order": (MOST, ABOVE_ALL), "primary-integrity": (MOST, ABOVE_ALL),
+    "causal-order": (MOST, ABOVE_ALL, RELATED), "delivered-is-chosen": (ABOVE_ALL,),
+}  # fmt: skip
+
+
+def judge_partial(batch: Batch, place: int, names: Collection[str]) -> dict[str, Conclusion] | None:
+    """What is said of these properties in a run of a batch, which the kernel has found no fault with. None: it
+    is too large.
+
+    Args:
+        place: of the run in the batch. Rows of the answers are numbered in the batch.
+        names: of `judged_partially`.
+    """
+    start, end = int(batch.starts[place]), int(batch.ends[place])
+    kinds = batch.kind_of[batch.kinds[start:end]]
+    if end - start > MOST_ROWS or np.count_nonzero(kinds == numbers.ABCAST) > MOST_BROADCASTS:
+        return None
+    columns = {name: values[start:end] for name, values in batch.columns.items()}
+    crash = np.isin(batch.kinds[start:end], batch.crashes)
+    if kinds[0] != numbers.BEGIN:  # a view says how many processes there are
+        start -= 1
+        kinds, crash = np.append(numbers.BEGIN, kinds), np.append(False, crash)
+        columns = {name: np.append(NULL, values) for name, values in columns.items()}
+    crashes = np.flatnonzero(crash).tolist()
+    rows = np.flatnonzero(np.isin(kinds, WITH_TXN))
+    used = [columns[c][rows] for c in OF_TXN if (columns[c][rows] != NULL).any()]
+    keys: dict[int, Key] = {r: tuple(none_of(x) for x in key) for r, *key in zip(rows.tolist(), *used, strict=True)}
+    ways = completions(keys)
+    if ways is None:
+        return None
+    of = Rows(kinds, columns, crashes)
+    out: dict[str, Conclusion] = {}
+    for group, nodes in ((BY_QUORUM, numbers_of_processes(of)), (PROPERTIES_OF_ANY, [1])):
+        asked = [n for n in names if n in group]
+        if asked:
+            every = list(judged(batch, [Partial(of, txn, n) for txn, n in product(ways, nodes)], asked))
+            out |= {name: moved(one_of([answers[name] for answers in every]), start) for name in asked}
+    return out
+
+
+def none_of(value: Any) -> int | None:
+    return None if value == NULL else int(value)
+
+
+def one_of(answers: Sequence[Conclusion]) -> Conclusion:
+    """What all completions say."""
+    words = {a.word for a in answers}
+    if words == {"held", "premise not reached"}:
+        return Conclusion("premise not reached")
+    return answers[0] if len(words) == 1 else Conclusion("open")
+
+
+def moved(found: Conclusion, start: int) -> Conclusion:
+    """An answer with its rows numbered in the batch."""
+    return Conclusion(found.word, tuple(r if r < 0 else r + start for r in found.rows))
+
+
+class Rows:
+    """The rows of a run, as far as they say something.
+
+    Args:
+        kinds: the kernel's code of each.
+        columns: of the table.
+        crashes: those in which a process crashes or recovers.
+    """
+
+    def __init__(self, kinds: Any, columns: Mapping[str, Any], crashes: Sequence[int]) -> None:
+        self.kinds, self.columns, self.crashes = kinds, columns, crashes
+        self.count = len(kinds)
+        self.of_kind = {kind: np.flatnonzero(kinds == kind).tolist() for kind in range(numbers.BEGIN + 1)}
+        self.untold = {
+            kind: any((columns[c][self.of_kind[kind]] == NULL).any() for c in names) for kind, names in UNTOLD.items()
+        }
+        self.moments = (self.ends(most=False), self.ends(most=True))
+
+    def ends(self, most: bool) -> Any:
+        """Of each row how many moments end before it: surely, or at most."""
+        time, kinds, n = self.columns["time"], self.kinds, self.count
+        known = time != NULL
+        out = np.zeros(n, np.int64)
+        if not (known & (kinds != numbers.BEGIN)).any():
+            return out  # without times a run is one moment
+        at = np.maximum.accumulate(np.where(known, np.arange(n), -1))
+        least = np.where(at >= 0, time[at], NULL)
+        at = np.minimum.accumulate(np.where(known, np.arange(n), n)[::-1])[::-1]
+        greatest = np.where(at < n, time[np.minimum(at, n - 1)], numbers.NEVER)
+        rows = np.flatnonzero((kinds != numbers.OTHER) & (kinds != numbers.BEGIN))
+        here, after = rows[:-1], rows[1:]
+        out[here + 1] = greatest[after] > least[here] if most else least[after] > greatest[here]
+        return np.cumsum(out)
+
+
+def numbers_of_processes(of: Rows) -> list[int]:
+    """How many processes the run has, or may have: as far as that tells who is a quorum."""
+    if of.columns["index"][0] != NULL:
+        return [int(of.columns["index"][0])]
+    accepting = of.columns["process"][of.of_kind[numbers.ACCEPT]]
+    return list(range(1, 2 * int(accepting.max()) + 3)) if len(accepting) else [1]
+
+
+def judged(batch: Batch, ways: Sequence[Partial], names: Collection[str]) -> Iterator[dict[str, Conclusion]]:
+    """What is said of properties where runs are filled in in these ways."""
+    at_once = max(1, ROWS_AT_ONCE // ways[0].of.count)
+    for begin in range(0, len(ways), at_once):
+        some = [(way, *way.views(names)) for way in ways[begin : begin + at_once]]
+        sources = [source for _, _, views in some for source, _ in views]
+        columns = {
+            c: np.concatenate([made[c] for _, _, views in some for _, made in views]) for c in IN_KERNEL if c != "run"
+        }
+        columns["run"] = np.repeat(np.arange(len(sources)), [len(source) for source in sources])
+        kinds = ways[0].of.kinds[np.concatenate(sources)].astype(np.int32)
+        runs = Runs(columns, kinds, np.arange(numbers.BEGIN + 1), "the run", batch.filled)
+        batch.filled = runs
+        masks = np.concatenate([found for _, found in runs.judged()])
+        done = 0
+        for way, places, views in some:
+            show = partial(shown, runs, sources, done) if way is ways[0] else not_shown
+            yield way.concluded(names, places, masks[done : done + len(views)], show)
+            done += len(views)
+
+
+def shown(runs: Runs, sources: Sequence[Any], done: int, view: int, name: str) -> tuple[int, ...]:
+    """The rows of a run by which a view of it violates a property.
+
+    Args:
+        done: how many views are those of other ways.
+    """
+    begin, of = int(runs.starts[done + view]), sources[done + view]
+    by, *found = (r if r < 0 else int(of[r - begin]) for r in runs.witness(done + view)[name])
+    return by, *dict.fromkeys(found)  # two rows of a view may be one
+
+
+def not_shown(view: int, name: str) -> tuple[int, ...]:
+    """Nothing: the rows that are shown are those of the first way."""
+    return ()
+
+
+class Partial:
+    """A run, with the transaction of each row and the number of processes.
+
+    Args:
+        of: its rows.
+        txn: a number for each row with a transaction.
+        nodes: how many processes there are.
+    """
+
+    def __init__(self, of: Rows, txn: Mapping[int, int], nodes: int) -> None:
+        self.of, self.txn = of, txn
+        rows, known = list(txn), of.columns
+        self.columns = dict(known)
+        for name, value in (("identity", list(txn.values())), ("digest", 0)):
+            self.columns[name] = np.array(known[name])
+            self.columns[name][rows] = value
+        self.columns["position"] = np.full(of.count, NULL)  # the kernel has seen that they grow
+        self.columns["index"] = np.append(nodes, known["index"][1:])
+        self.abcasts, self.deliveries = of.of_kind[numbers.ABCAST], of.of_kind[numbers.ABDELIVER]
+        self.relations: dict[Key, list[dict[str, int]]] = {}  # of what an abcast says of its instance, all it may be
+        self.deliverers = sorted({int(known["process"][r]) for r in self.deliveries})
+
+    def known(self, column: str, rows: Sequence[int]) -> list[int]:
+        """The values that these rows have in a column, each once."""
+        return sorted({int(x) for x in self.columns[column][list(rows)] if x != NULL})
+
+    # --- passes ----------------------------------------------------------------------------------
+
+    @cached_property
+    def passes(self) -> dict[int, Passes]:
+        """The passes of each process."""
+        out = {}
+        process = self.columns["process"]
+        every = sorted(self.deliveries + self.of.of_kind[numbers.REVISE])
+        for p in sorted({int(process[r]) for r in every}):
+            rows = [r for r in every if process[r] == p]
+            label = [none_of(self.columns["pass"][r]) for r in rows]
+            out[p] = passes_of(
+                rows, label, [self.txn.get(r, -1) for r in rows], [r for r in self.of.crashes if process[r] == p]
+            )
+        return out
+
+    # --- views -----------------------------------------------------------------------------------
+
+    def fill(self, filling: Filling) -> tuple[Any, dict[str, Any]]:
+        """A view: of each of its rows the row that it is made of, and the columns."""
+        base = dict(self.columns)
+        base["time"] = self.of.moments[filling.most]
+        base["pass"] = np.array(base["pass"])
+        for of in self.passes.values():
+            base["pass"][of.rows] = np.cumsum(of.cuts(filling.most))
+        made = dict(self.accepted(filling.accepts)) | self.established(filling.leaders)
+        for r in self.abcasts:
+            if any(self.columns[c][r] == NULL for c in INSTANCE):
+                made[r] = [(r, values) for values in filling.abcasts(self, r)]
+        if filling.abcasts is someone:
+            made |= self.redelivered()
+        source, columns = edited(base, made)
+        columns["time"] = np.maximum.accumulate(columns["time"])  # a history that is there twice begins once more
+        return source, columns
+
+    def accepted(self, copied: bool) -> dict[int, list[tuple[int, dict[str, int]]]]:
+        """The acceptances of proposals without an epoch: of each that its transaction has, and of one before all."""
+        out: dict[int, list[tuple[int, dict[str, int]]]] = {}
+        accepts = self.of.of_kind[numbers.ACCEPT]
+        for r in accepts:
+            if self.columns["primary_epoch"][r] == NULL:
+                epochs = self.known("primary_epoch", [x for x in accepts if self.txn[x] == self.txn[r]])
+                out[r] = [(r, {"primary_epoch": e}) for e in (*epochs, BELOW)] if copied else []
+        return out
+
+    def established(self, copied: bool) -> dict[int, list[tuple[int, dict[str, int]]]]:
+        """The leaders without an epoch, with their initial histories: of the last that another has, and of one after
+        all."""
+        out: dict[int, list[tuple[int, dict[str, int]]]] = {}
+        leaders = self.of.of_kind[numbers.ESTABLISH]
+        for r in leaders:
+            if self.columns["primary_epoch"][r] == NULL:
+                end = r + 1
+                while end < len(self.of.kinds) and self.of.kinds[end] == numbers.INITIAL:
+                    end += 1
+                epochs = (*self.known("primary_epoch", leaders)[-1:], ABOVE) if copied else ()
+                out |= {x: [] for x in range(r, end)}
+                out[r] = [(x, {"primary_epoch": e}) for e in epochs for x in range(r, end)]
+        return out
+
+    def redelivered(self) -> dict[int, list[tuple[int, dict[str, int]]]]:
+        """Every first delivery, and one more by somebody who delivers whatever anyone does."""
+        first: dict[int, int] = {}
+        for r in self.deliveries:
+            first.setdefault(self.txn[r], r)
+        return {r: [(r, {}), (r, {"process": self.nobody, "pass": 0})] for r in first.values()}
+
+    @cached_property
+    def nobody(self) -> int:
+        """A process that no row tells of."""
+        return max(0, int(self.columns["process"].max(initial=0))) + 1
+
+    @cached_property
+    def instances(self) -> list[Key]:
+        """What rows say of the instances that abcast, and every two of these united."""
+        known = {self.instance(r) for r in self.abcasts}
+        return sorted({both for a in known for b in known if (both := united(a, b)) is not None}, key=str)
+
+    def instance(self, row: int) -> Key:
+        return tuple(none_of(self.columns[c][row]) for c in INSTANCE)
+
+    @cached_property
+    def itself(self) -> set[str]:
+        """The properties by whose relation some transaction that is delivered may be before itself."""
+        out: set[str] = set()
+        if len({self.txn[r] for r in self.abcasts}) == len(self.abcasts):
+            return out
+        delivered = {self.txn[r] for r in self.deliveries}
+        for k, b in enumerate(self.abcasts):
+            p, epoch, _ = self.instance(b)
+            for a in self.abcasts[:k]:
+                if self.txn[a] != self.txn[b] or self.txn[b] not in delivered:
+                    continue
+                own = (r for r in self.deliveries[: bisect(self.deliveries, b)] if self.txn[r] == self.txn[b])
+                if united(self.instance(a), self.instance(b)) is not None:
+                    out |= {"local-primary-order", "prefix", "po-causal-order"}
+                if any(p is None or self.columns["process"][r] == p for r in own):
+                    out.add("po-causal-order")
+                if epoch is None or self.instance(a)[1] != epoch:
+                    out |= {"global-primary-order", "causal-order"}
+                if p is None or self.instance(a)[0] in (None, p):
+                    out.add("causal-order")
+        return out
+
+    # --- judging ---------------------------------------------------------------------------------
+
+    def views(self, names: Collection[str]) -> tuple[dict[int, list[int]], list[tuple[Any, dict[str, Any]]]]:
+        """The views by which properties are judged, and of each name of a view the places of those that it is."""
+        wanted = {v for n in names for v in (LEAST, SURE.get(n, LEAST), *MAY.get(n, (MOST,)))}
+        places: dict[int, list[int]] = {view: [] for view in wanted}
+        different: dict[Filling, int] = {}
+        for view, filling in self.fillings():
+            if view in wanted:
+                places[view].append(different.setdefault(self.needed(filling), len(different)))
+        return places, [self.fill(filling) for filling in different]
+
+    def needed(self, filling: Filling) -> Filling:
+        """A filling without what it says of rows that leave nothing unknown."""
+        untold = self.of.untold
+        return replace(
+            filling,
+            accepts=filling.accepts and untold[numbers.ACCEPT],
+            leaders=filling.leaders and untold[numbers.ESTABLISH],
+            abcasts=filling.abcasts if untold[numbers.ABCAST] else apart,
+        )
+
+    def concluded(
+        self,
+        names: Collection[str],
+        places: Mapping[int, Sequence[int]],
+        masks: Any,
+        rows: Callable[[int, str], tuple[int, ...]],
+    ) -> dict[str, Conclusion]:
+        """What is said of properties.
+
+        Args:
+            places, masks: of the views, and what the kernel says of each.
+            rows: gives those by which a view violates a property.
+        """
+        out = {}
+        for name in names:
+            if name in DIRECTLY:
+                out[name] = DIRECTLY[name](self)
+                continue
+            sure, may = places[SURE.get(name, LEAST)], [k for v in MAY.get(name, (MOST,)) for k in places[v]]
+            broken, met = masks[:, 1] >> BITS[name] & 1, masks[:, 2] >> BITS[name] & 1
+            many = name == "strict-causality" and (masks[may, 3] >> numbers.G_MANY & 1).any()
+            if sure and broken[sure].all():
+                out[name] = Conclusion("violated", rows(sure[0], name))
+            elif broken[may].any() or many:
+                out[name] = Conclusion("open")
+            else:
+                reached = met[places[LEAST]].all() and name not in self.itself
+                out[name] = Conclusion("held" if reached else NOT_REACHED)
+        return out
+
+    def fillings(self) -> list[tuple[int, Filling]]:
+        """The views, by what they are called."""
+        out = [
+            (LEAST, Filling(False, False, False, apart)),
+            (MOST, Filling(True, True, True, below)),
+            (ABOVE_ALL, Filling(True, False, True, above)),
+            (RELATED, Filling(True, False, False, related)),
+            (CROSSED, Filling(False, True, False, related)),
+        ]
+        if self.nobody < numbers.MOST:
+            out.append((SOMEONE, Filling(False, False, False, someone)))
+        return out
+
+    def one_primary_an_epoch(self) -> Conclusion:
+        """Abcasts in one epoch are of one instance: those two are shown of which that is known."""
+        sure: tuple[int, ...] = ()
+        may = False
+        for k, b in enumerate(self.abcasts):
+            p, epoch, attempt = self.instance(b)
+            for a in self.abcasts[:k]:
+                q, other, before = self.instance(a)
+                if epoch is not None and epoch == other and united((p, attempt), (q, before)) is None:
+                    sure = sure or (b, a, b, -1, -1)
+                same = None not in (p, attempt) and (p, attempt) == (q, before)
+                may |= not same and (epoch is None or other in (None, epoch))
+        met = bool(self.abcasts)
+        return Conclusion("violated", sure) if sure else Conclusion("open" if may else "held" if met else NOT_REACHED)
+
+    def delivered_stands(self) -> Conclusion:
+        """A history that replaces another begins with what was delivered in the pass under way."""
+        sure: tuple[int, ...] = ()
+        may = met = False
+        for r in self.of.of_kind[numbers.REVISE]:
+            end = r + 1
+            while end < len(self.of.kinds) and self.of.kinds[end] == numbers.ENTRY:
+                end += 1
+            ways = self.passes[int(self.columns["process"][r])].had(r)
+            found = [self.stands(had, range(r + 1, end)) for had in ways]
+            if all(found) and not sure:
+                sure = (r, r, *found[0], -1)
+            may |= any(found)
+            met |= all(ways)
+        return Conclusion("violated", sure) if sure else Conclusion("open" if may else "held" if met else NOT_REACHED)
+
+    def stands(self, had: Sequence[int], entries: Sequence[int]) -> tuple[int, ...]:
+        """Nothing if a history begins with what these rows delivered: else the delivery and the entry in its place."""
+        for place, row in enumerate(had):
+            if place >= len(entries):
+                return row, -1
+            if self.txn[entries[place]] != self.txn[row]:
+                return row, entries[place]
+        return ()
+
+
+def edited(base: Mapping[str, Any], made: Mapping[int, list[tuple[int, dict[str, int]]]]) -> tuple[Any, dict[str, Any]]:
+    """Columns in which some rows are replaced by copies of rows, each with values of its own: of each row the row that
+    it was, and the columns."""
+    source: list[Any] = []
+    values: list[tuple[int, dict[str, int]]] = []
+    done = count = 0
+    for r in sorted(made):
+        source += [np.arange(done, r), np.array([x for x, _ in made[r]], np.int64)]
+        count += r - done
+        values += [(count + k, of) for k, (_, of) in enumerate(made[r])]
+        count, done = count + len(made[r]), r + 1
+    rows = np.concatenate([*source, np.arange(done, len(base["run"]))])
+    columns = {name: column[rows] for name, column in base.items()}
+    for row, of in values:
+        for name, value in of.items():
+            columns[name][row] = value
+    return rows, columns
+
+
+# --- what is done with an abcast of which something is unknown ---------------------------------------
+
+
+def apart(run: Partial, row: int) -> list[dict[str, int]]:
+    """Its instance is another than all others; what else is unknown relates it to nothing."""
+    return [{"attempt": BELOW - row}]
+
+
+def below(run: Partial, row: int) -> list[dict[str, int]]:
+    """Its epoch is before all that are known, and after those that are unknown before it."""
+    return [{"attempt": BELOW - row, **unless_known(run, row, BELOW + row)}]
+
+
+def above(run: Partial, row: int) -> list[dict[str, int]]:
+    """Its epoch is after all that are known, and before those that are unknown before it."""
+    return [{"attempt": BELOW - row, **unless_known(run, row, ABOVE - row)}]
+
+
+def unless_known(run: Partial, row: int, epoch: int) -> dict[str, int]:
+    return {"primary_epoch": epoch} if run.columns["primary_epoch"][row] == NULL else {}
+
+
+def related(run: Partial, row: int) -> list[dict[str, int]]:
+    """By every process that delivers, and of every instance that it may be of."""
+    own = run.instance(row)
+    if own not in run.relations:
+        every = {x for x in run.instances if united(own, x) == x}
+        every |= {(p, *own[1:]) for p in run.deliverers if own[0] is None}
+        run.relations[own] = [
+            {c: NULL if x is None else x for c, x in zip(INSTANCE, instance, strict=True)}
+            for instance in sorted(every, key=str)
+        ]
+    return run.relations[own]
+
+
+def someone(run: Partial, row: int) -> list[dict[str, int]]:
+    """By somebody who had delivered whatever anyone had."""
+    return [{"process": run.nobody} if run.columns["process"][row] == NULL else {}]
+
+
+# What is compared row by row: the view that breaks it would show rows of which that is not known.
+DIRECTLY: dict[str, Callable[[Partial], Conclusion]] = {
+    "one-primary-an-epoch": Partial.one_primary_an_epoch,
+    "delivered-stands": Partial.delivered_stands,
+}
