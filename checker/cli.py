@@ -7,7 +7,7 @@ down). Imports are made where they are needed, so that a small question is answe
 
 from __future__ import annotations
 
-from checker import signal_bootstrap, signals
+from checker import signal_bootstrap
 
 # isort: split
 
@@ -15,8 +15,20 @@ from typing import Any
 
 import click
 
-from checker.commands.common import HELD, PATH, PROTOCOL_HELP, Commands, at_least, budget_options, seconds, size
+from checker.commands.common import (
+    HELD,
+    PATH,
+    PROTOCOL_HELP,
+    VERSION,
+    Answer,
+    Commands,
+    at_least,
+    budget_options,
+    seconds,
+    size,
+)
 from checker.commands.explore import explore
+from zabspec.signals import release
 
 __all__ = ["main"]
 
@@ -158,9 +170,9 @@ Examples:
 @click.option("--html", type=PATH, metavar="FILE", help="Also write the report as a page, each counterexample drawn.")
 @click.option("--trace", type=PATH, metavar="FILE", help="Where the counterexample is saved.")
 @click.option("--no-trace", is_flag=True, help="Do not save the counterexample.")
-@click.version_option(package_name="zabcheck", prog_name="zabcheck")
+@VERSION
 @click.pass_context
-def main(ctx: click.Context, /, **options: Any) -> int:
+def main(ctx: click.Context, /, **options: Any) -> Answer:
     """Explore a protocol breadth-first and say which of the paper's properties hold.
 
     Exit codes: 0 all held, 1 a violation was found and written down, 2 the question was wrong,
@@ -175,7 +187,7 @@ def main(ctx: click.Context, /, **options: Any) -> int:
     ]
     if given:
         raise click.UsageError(f"{given[0]} is for an exploration and does not go with {ctx.invoked_subcommand}")
-    return HELD
+    return Answer(HELD)
 
 
-signals.release(signal_bootstrap.BEFORE)
+release(signal_bootstrap.BEFORE)

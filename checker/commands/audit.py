@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +17,14 @@ from checker.commands.common import (
     NO_VERDICT,
     PATH,
     VIOLATED,
+    Answer,
     Subcommand,
     complain,
-    say,
     seconds,
-    write_file,
 )
+from checker.ending import write_now
 from checker.errors import RequestError
+from checker.output_files import save_file
 from checker.report.outputs import AuditOutputs
 from checker.requests.audit import AuditRequest, answer, compare
 
@@ -62,7 +63,7 @@ ANEW = 100  # looks, of which one reads everything again
 @click.option("--png", type=PATH, metavar="FILE", help="With --logs: the same, rasterised.")
 @click.option("--sarif", type=PATH, metavar="FILE", help="Also write the findings as SARIF.")
 @click.option("--junit", type=PATH, metavar="FILE", help="Also write them as JUnit XML.")
-def audit(servers: tuple[str, ...], **flags: Any) -> int:
+def audit(servers: tuple[str, ...], **flags: Any) -> Answer:
     """Audit the data directories of a ZooKeeper ensemble: did it keep ZAB's promises?
 
     A SERVER is a data directory (with version-2 in it or a little below), or data and log directory as
@@ -93,35 +94,33 @@ def audit(servers: tuple[str, ...], **flags: Any) -> int:
     if flags["diff"]:
         found = compare(request)
         code = {"parted": VIOLATED, "unread": NO_VERDICT}.get(found.state, HELD)
-        return say(json.dumps(found.as_json(), indent=1) if outputs.as_json else found.told(), code)
+        return Answer.of(code, outputs.as_json, found.as_json, found.told)
     if watch is not None:
         return watched(request, watch, outputs)
-    return publish(request, answer(request), outputs)
+    return answer_of(request, answer(request), outputs)
 
 
-def publish(request: AuditRequest, found: Audit, outputs: AuditOutputs) -> int:
-    """Write an audit to every output; return the exit code."""
+def answer_of(request: AuditRequest, found: Audit, outputs: AuditOutputs) -> Answer:
+    """Return what an audit came to, for every output."""
     from checker.report import audit as report
 
-    trouble = write_all(found, outputs)
-    made = report.as_json(found, request=request.as_json()) if outputs.as_json else report.as_text(found)
-    code = say(made, found.code)
-    for problem in trouble:
-        complain(problem)
-    return NO_VERDICT if trouble else code
+    return Answer.of(
+        found.code, outputs.as_json, lambda: report.as_json(found, request.as_json()), lambda: report.as_text(found),
+        files=files_of(found, outputs),
+    )  # fmt: skip
 
 
-def write_all(found: Audit, outputs: AuditOutputs) -> list[str]:
-    """Write the files; return what went wrong."""
+def files_of(found: Audit, outputs: AuditOutputs) -> list[tuple[Path, bytes]]:
+    """Return the files."""
     from checker.report import audit as report
     from checker.report.audit_page import as_html
 
     files = ((outputs.html, as_html), (outputs.sarif, report.as_sarif), (outputs.junit, report.as_junit))
-    return list(filter(None, (write_file(path, write(found)) for path, write in files if path is not None)))
+    return [(path, write(found)) for path, write in files if path is not None]
 
 
-def watched(request: AuditRequest, every: float, outputs: AuditOutputs) -> int:
-    """Audit every so many seconds until interrupted, or until there is a violation; return the exit code.
+def watched(request: AuditRequest, every: float, outputs: AuditOutputs) -> Answer:
+    """Audit every so many seconds until interrupted, or until there is a violation or no verdict.
 
     A JSON line, or a line of text, each time. What was read is not read again but each hundredth time: damage that
     comes to old bytes is found then.
@@ -140,14 +139,16 @@ def watched(request: AuditRequest, every: float, outputs: AuditOutputs) -> int:
             complain("a directory is gone, or is being replaced: it is looked for again")
             time.sleep(every)
             continue
-        trouble = write_all(now, outputs)
-        for problem in trouble:
-            complain(problem)
-        code = say(report.as_json(now, True, request.as_json()) if outputs.as_json else news(now, before), now.code)
-        if trouble or code == NO_VERDICT:
-            return NO_VERDICT
-        if code == VIOLATED:
-            return VIOLATED
+        files = files_of(now, outputs)
+        line = Answer.of(
+            now.code, outputs.as_json, partial(report.as_json, now, request.as_json()), partial(news, now, before),
+            files=files, indent=None,
+        )  # fmt: skip
+        if now.code != HELD:
+            return line
+        for path, data in files:
+            save_file(path, data)
+        write_now(line.text(HELD))
         before = now
         time.sleep(every)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import HELD, NO_VERDICT, VIOLATED, complain, one_line, say, write_file
+from checker.commands.common import HELD, NO_VERDICT, VIOLATED, Answer, one_line
 from checker.report.outputs import AuditOutputs
 
 if TYPE_CHECKING:
@@ -22,8 +21,8 @@ DRAWN = ("html", "svg", "png")
 TXN = re.compile(r"<(\d+),(\d+)>")
 
 
-def judged_logs(paths: list[Path], outputs: AuditOutputs) -> int:
-    """Read, judge and tell; returns the exit code.
+def judged_logs(paths: list[Path], outputs: AuditOutputs) -> Answer:
+    """Read and judge.
 
     Raises:
         UsageError: a file cannot be read, or no line of any says anything.
@@ -45,16 +44,14 @@ def judged_logs(paths: list[Path], outputs: AuditOutputs) -> int:
         {"property": b.rule, "step": b.step, "why": b.sentence, "lines": [e.place for e in b.lines]} for b in broken
     ]
     code = VIOLATED if found else HELD if judged or history.rows is None else NO_VERDICT
-    trouble = draw(history, broken, outputs)
-    said = json.dumps(as_json(history, judged, found, code), indent=1) if outputs.as_json else ""
-    code = say(said or as_text(history, judged, found), code)
-    for wrong in trouble:
-        complain(wrong)
-    return NO_VERDICT if trouble else code
+    return Answer.of(
+        code, outputs.as_json, lambda: as_json(history, judged, found, code), lambda: as_text(history, judged, found),
+        files=pictures(history, broken, outputs),
+    )  # fmt: skip
 
 
-def draw(history: TextHistory, broken: list[Broken], outputs: AuditOutputs) -> list[str]:
-    """Write the pictures that were asked for; gives back what went wrong.
+def pictures(history: TextHistory, broken: list[Broken], outputs: AuditOutputs) -> list[tuple[Path, bytes]]:
+    """Return the pictures that were asked for.
 
     Raises:
         UsageError: what makes a PNG is not installed.
@@ -75,10 +72,10 @@ def draw(history: TextHistory, broken: list[Broken], outputs: AuditOutputs) -> l
             continue
         try:
             data = page_of_logs(drawn).encode() if kind == "html" else document(drawn.picture).encode()
-            out.append(write_file(path, rasterised(data.decode()) if kind == "png" else data))
+            out.append((path, rasterised(data.decode()) if kind == "png" else data))
         except NoRasterizer as missing:
             raise click.UsageError(str(missing)) from None
-    return [problem for problem in out if problem]
+    return out
 
 
 def properties(history: TextHistory) -> tuple[dict[str, str], list[Broken]]:

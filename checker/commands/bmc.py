@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import fields
@@ -10,8 +9,8 @@ from typing import Any
 
 import click
 
-from checker.commands.common import PATH, PROTOCOL_HELP, Subcommand, at_least, budget_options, complain, say, seconds
-from checker.commands.page_option import HTML, check_page, draw
+from checker.commands.common import PATH, PROTOCOL_HELP, Answer, Subcommand, at_least, budget_options, seconds
+from checker.commands.page_option import HTML, check_page, page_files
 from checker.commands.requested import model_request, trace_of
 from checker.commands.smt2 import SMT2, queries_into
 from checker.report.progress import StatusLine
@@ -77,7 +76,7 @@ Examples:
 @click.option("--no-trace", is_flag=True, help="Do not save the counterexample.")
 @SMT2
 @HTML
-def bmc(**flags: Any) -> int:
+def bmc(**flags: Any) -> Answer:
     """Ask z3 whether some run of at most K steps breaks a property.
 
     Exit codes: 0 none does, 1 one was found and written down, 2 the question was wrong, 3 no verdict.
@@ -87,11 +86,12 @@ def bmc(**flags: Any) -> int:
     check_page(flags["page"], [flags["trace"]])
     with queries_into(flags["smt2"]), StatusLine() as status:
         report = answer(request, line(status), started)
-    code = say(json.dumps(report.as_json(), indent=1) if flags["as_json"] else report.text(), report.code)
     found = report.counterexample
-    if found is not None and found.trouble:
-        complain(found.trouble)
-    return max(code, draw(flags["page"], found.trace if found else None))
+    files = page_files(flags["page"], found.trace if found is not None else None)
+    return Answer.of(
+        report.code, flags["as_json"], report.as_json, report.text, files=files,
+        notes=[found.trouble] if found is not None and found.trouble else [],
+    )  # fmt: skip
 
 
 def request_of_flags(**flags: Any) -> BmcRequest:

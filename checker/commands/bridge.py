@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import fields
 from typing import Any
 
 import click
 
-from checker.commands.common import PATH, Subcommand, at_least, budget_options, complain, say, tell
+from checker.commands.common import PATH, Answer, Subcommand, at_least, budget_options
 from checker.commands.common import seconds as in_seconds
 from checker.commands.common import size as in_bytes
 from checker.commands.smt2 import NO_QUERIES, SMT2, queries_into
@@ -45,7 +44,7 @@ Examples:
 @SMT2
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 @click.option("--trace", type=PATH, metavar="FILE", help="Where the run that fails is saved; nowhere if not given.")
-def bridge(**flags: Any) -> int:
+def bridge(**flags: Any) -> Answer:
     """Check that every step of zab is a step of abstract ZAB, which `zabcheck prove` proves safe.
 
     Both are explored side by side: each transition must be an abstract action whose guard holds, or change nothing
@@ -59,8 +58,7 @@ def bridge(**flags: Any) -> int:
     request = RefineRequest(**(values | named))
     with queries_into(flags["smt2"], NO_QUERIES):
         report = answer(request, TerminalWatch())
-    code = report.exit_code
-    code = say(json.dumps(report.as_json(), indent=1), code) if flags["as_json"] else tell(report.text(), code)
-    if report.trouble:
-        complain(report.trouble)
-    return code
+    from traces.explain.folding import fitted
+
+    notes = [report.trouble] if report.trouble else []
+    return Answer.of(report.exit_code, flags["as_json"], report.as_json, lambda: fitted(report.text()), notes=notes)

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import datetime
-import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import (
-    INPUT,
-    NO_VERDICT,
-    PATH,
-    WRONG,
-    Subcommand,
-    complain,
-    near,
-    say,
-    write_file,
-)
-from checker.ending import say_error
+from checker.commands.common import INPUT, NO_VERDICT, PATH, Answer, Subcommand, near
+from checker.ending import refused
 from checker.errors import RequestError
 from checker.report.outputs import CheckOutputs
 from checker.report.progress import StatusLine
@@ -33,7 +21,7 @@ if TYPE_CHECKING:
     from checker.ci.configuration import Check, Matrix
     from checker.ci.result import Result
 
-__all__ = ["check", "file_options", "for_machines", "published", "result_of"]
+__all__ = ["answer_of", "check", "file_options", "for_machines", "result_of"]
 
 EXAMPLES = """\b
 Examples:
@@ -63,26 +51,33 @@ def file_options(command: Any) -> Any:
 @click.option("--only", multiple=True, metavar="NAME", help="This check alone (repeatable).")
 @click.option("--changed-since", metavar="REV", help="Only what may differ since that commit: git says what changed.")
 @file_options
-def check(file: Path | None, only: tuple[str, ...], changed_since: str | None, **outputs: Any) -> int:
+def check(file: Path | None, only: tuple[str, ...], changed_since: str | None, **outputs: Any) -> Answer:
     """Run the checks of zabcheck.toml and hold what they find against what it says.
 
     Exit codes: 0 all as expected; 1 something differs: a new violation, one that vanished, a premise no longer met, a
     changed figure; 2 the file or the question is wrong; 3 of something there is no verdict.
     """
+    return for_machines(lambda: checked(file, only, changed_since, CheckOutputs(**outputs)), outputs["as_json"])
+
+
+def checked(file: Path | None, only: Sequence[str], changed_since: str | None, outputs: CheckOutputs) -> Answer:
+    """Run the checks of a file.
+
+    Raises:
+        RequestError, UsageError: the file or the question is wrong.
+    """
     from checker.ci.changed import changed_lines
     from checker.ci.configuration import MatrixError, default_file, read_matrix
 
-    with for_machines(outputs["as_json"]):
-        written = CheckOutputs(**outputs)
-        written.check()
-        try:
-            matrix = read_matrix(default_file() if file is None else file)
-            why = chosen(matrix, only, changed_since)
-            since = changed_lines(matrix, changed_since) if changed_since is not None else {}
-            result = replace(result_of(matrix, why, datetime.datetime.now(datetime.UTC).date()), changed=since)
-        except MatrixError as problem:
-            raise click.UsageError(str(problem)) from None
-        return published(result, written)
+    outputs.check()
+    try:
+        matrix = read_matrix(default_file() if file is None else file)
+        why = chosen(matrix, only, changed_since)
+        since = changed_lines(matrix, changed_since) if changed_since is not None else {}
+        result = replace(result_of(matrix, why, datetime.datetime.now(datetime.UTC).date()), changed=since)
+    except MatrixError as problem:
+        raise click.UsageError(str(problem)) from None
+    return answer_of(result, outputs)
 
 
 def chosen(matrix: Matrix, only: Sequence[str], revision: str | None) -> dict[str, str]:
@@ -136,71 +131,53 @@ def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: 
 # --- the answer ------------------------------------------------------------------------------------
 
 
-def published(result: Result, outputs: CheckOutputs) -> int:
-    """Write the answer everywhere it is wanted; returns the exit code."""
-    from checker.ci import files
-    from checker.report.sources import top_of
-
-    troubles = saved(result, outputs)
-    root = top_of(result.path)
-    if outputs.junit is not None:
-        troubles.append(write_file(outputs.junit, files.as_junit(result)))
-    if outputs.sarif is not None:
-        troubles.append(write_file(outputs.sarif, files.as_sarif(result, root)))
-    code = result.exit_code
-    if outputs.as_json:
-        code = say(json.dumps(result.as_json(), indent=1), code)
-    else:
-        code = say(result.text(), code)
-    if outputs.github:
-        lines = files.annotation_lines(result, root)
-        code = max(code, say("\n".join(lines), code)) if lines else code
-        troubles.append(summarized(result))
-    for trouble in filter(None, troubles):
-        complain(trouble)
-        code = NO_VERDICT
-    return code
-
-
-def summarized(result: Result) -> str:
-    """Add to the summary of this step of GitHub Actions, if this is one; what went wrong."""
+def answer_of(result: Result, outputs: CheckOutputs) -> Answer:
+    """Return the answer, for everywhere it is wanted; runs are saved."""
     from checker.ci import files
     from checker.report.github import summary_file
+    from checker.report.sources import top_of
 
-    path = summary_file(os.environ)
-    if path is None:
-        return ""
-    try:
-        with path.open("a", encoding="utf-8", errors="replace") as out:
-            out.write(files.summary(result))
-    except OSError as problem:
-        return f"cannot write the step summary {path}: {problem.strerror}"
-    return ""
+    written, troubles = saved(result, outputs)
+    root = top_of(result.path)
+    if outputs.junit is not None:
+        written.append((outputs.junit, files.as_junit(result)))
+    if outputs.sarif is not None:
+        written.append((outputs.sarif, files.as_sarif(result, root)))
+    summary = summary_file(os.environ) if outputs.github else None
+    return Answer.of(
+        NO_VERDICT if troubles else result.exit_code, outputs.as_json, result.as_json,
+        lambda: [result.text(), *(files.annotation_lines(result, root) if outputs.github else [])],
+        files=written, notes=troubles,
+        summary=None if summary is None else (summary, files.summary(result).encode(errors="replace")),
+    )  # fmt: skip
 
 
-def saved(result: Result, outputs: CheckOutputs) -> list[str]:
-    """Save the runs worth keeping, as traces and as pages; what went wrong."""
+def saved(result: Result, outputs: CheckOutputs) -> tuple[list[tuple[Path, bytes]], list[str]]:
+    """Save the runs worth keeping as traces; return the pages that draw them, and what went wrong."""
     from traces import TraceError, write_trace
     from traces.pictures import to_html
 
-    out = []
+    pages, out = [], []
     for name, trace in result.runs():
         try:
             if outputs.traces is not None:
                 write_trace(trace, outputs.traces / f"{name}.trace.json")
             if outputs.html is not None:
-                out.append(write_file(outputs.html / f"{name}.html", to_html(trace).encode()))
+                pages.append((outputs.html / f"{name}.html", to_html(trace).encode()))
         except TraceError as problem:
             out.append(str(problem))
-    return out
+    return pages, out
 
 
-@contextmanager
-def for_machines(wanted: bool) -> Iterator[None]:
-    """Under --json, write what is wrong with the request on stdout too, as JSON."""
+def for_machines(work: Callable[[], Answer], wanted: bool) -> Answer:
+    """Return an answer; under --json, of what is wrong with the request, too.
+
+    Raises:
+        ClickException, RequestError: the request is wrong, and --json is not given.
+    """
     try:
-        yield
+        return work()
     except (click.ClickException, RequestError) as problem:
-        if wanted:
-            say_error(problem.format_message() if isinstance(problem, click.ClickException) else str(problem), WRONG)
-        raise
+        if not wanted:
+            raise
+        return refused(problem, as_json=True)

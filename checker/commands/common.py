@@ -12,30 +12,31 @@ from typing import Any, NoReturn
 
 import click
 
-from checker import signals
 from checker.ending import (
     HELD,
     INTERRUPTED,
     NO_VERDICT,
     VIOLATED,
     WRONG,
+    Answer,
+    Answered,
     NoVerdict,
     complain,
+    delivered,
     end_where_it_stands,
     ended,
-    hush,
+    no_answer,
     one_line,
     open_streams,
     plain,
-    say,
     settle,
-    tell,
 )
 from checker.output import table
-from checker.output_files import check_writable, write_file
+from checker.output_files import check_writable
 from checker.requests.model import near, protocol_named
 from checker.requests.request import bytes_of
 from zabspec.files import Unreadable, opened
+from zabspec.signals import SignalListener
 from zabspec.worlds.steps import BUDGETS
 
 __all__ = [
@@ -46,8 +47,10 @@ __all__ = [
     "OWN_BUDGETS_HELP",
     "PATH",
     "PROTOCOL_HELP",
+    "VERSION",
     "VIOLATED",
     "WRONG",
+    "Answer",
     "Commands",
     "NoVerdict",
     "Subcommand",
@@ -55,17 +58,13 @@ __all__ = [
     "budget_options",
     "check_writable",
     "complain",
-    "hush",
     "near",
     "one_line",
     "plain",
     "protocol_named",
-    "say",
     "seconds",
     "size",
     "table",
-    "tell",
-    "write_file",
 ]
 
 
@@ -83,6 +82,9 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.lazy)
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        return answered_by(super().get_help_option(ctx), ctx.get_help)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.lazy:
@@ -115,27 +117,37 @@ class Commands(click.Group):
         """Run the command; ends the process."""
         extra["standalone_mode"] = False
         words = list(sys.argv[1:] if args is None else args)
-        before: dict[Any, Any] = {}
-        code, work = NO_VERDICT, super().main
+        listener, work = SignalListener(), super().main
 
         def heard() -> object:
-            signals.listen(before)
+            listener.listen()
             return work(words, prog_name or "zabcheck", **extra)
 
         try:
-            try:
-                open_streams()
-                if sys.stdout is None:
-                    complain("stdout is closed: there is nowhere to answer")
-                    sys.exit(WRONG)
-                code = ended(heard, words)
-            finally:
-                signals.leave(before)
-        except KeyboardInterrupt:  # while it ended: what there is to say is said
-            signals.leave(before)
+            open_streams()
+            closed = Answer(WRONG, notes=["stdout is closed: there is nowhere to answer"])
+            answer = closed if sys.stdout is None else ended(heard, words)
+            listener.settle()
+        except KeyboardInterrupt as problem:  # after the work, and before anything is written
+            listener.settle()
+            answer = no_answer(problem, words)
+        code = delivered(answer, listener, words)
+        listener.leave()
         settle()
         end_where_it_stands(code)
         sys.exit(code)
+
+
+def answered_by(option: click.Option | None, text: Callable[[], str]) -> click.Option | None:
+    """Return an option whose text is an answer as any other; click would write it at once."""
+
+    def show(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            raise Answered(Answer(HELD, [text()]))
+
+    if option is not None:
+        option.callback = show
+    return option
 
 
 def refuse_words(ctx: click.Context, args: Sequence[str]) -> None:
@@ -189,11 +201,27 @@ def own_budgets(command: click.Command, args: Sequence[str]) -> list[str]:
 
 
 class Subcommand(click.Command):
+    """A command of the group."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        return answered_by(super().get_help_option(ctx), ctx.get_help)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         args = own_budgets(self, args)
         refuse_repeats(self, ctx, args)
         return super().parse_args(ctx, args)
 
+
+def version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from importlib.metadata import version as installed
+
+        raise Answered(Answer(HELD, [f"zabcheck, version {installed('zabcheck')}"]))
+
+
+VERSION = click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=version, help="Show the version and exit."
+)
 
 # --- values of options -------------------------------------------------------------------------
 

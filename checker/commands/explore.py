@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import NO_VERDICT, VIOLATED, NoVerdict, check_writable, complain, say, write_file
-from checker.commands.page_option import check_page, draw
+from checker.commands.common import NO_VERDICT, VIOLATED, Answer, NoVerdict, check_writable
+from checker.commands.page_option import check_page, page_files
 from checker.commands.requested import requested
+from checker.output import coloured
 from checker.requests import explore as exploring
 from checker.requests import live, mutate, search
 from checker.terminal import TerminalWatch
@@ -54,8 +54,8 @@ class Outputs:
                 check_writable(path, option)
 
 
-def explore(**flags: Any) -> int:
-    """Run `zabcheck` without a subcommand; return the exit code.
+def explore(**flags: Any) -> Answer:
+    """Run `zabcheck` without a subcommand.
 
     Raises:
         RequestError, UsageError: the request is wrong.
@@ -65,35 +65,27 @@ def explore(**flags: Any) -> int:
     outputs = Outputs(flags["as_json"], flags["trace"], flags["junit"], flags["html"])
     watch = TerminalWatch()
     if isinstance(request, live.LiveRequest):
-        return publish_live(live.answer(request, watch), outputs)
+        return answer_of_live(live.answer(request, watch), outputs)
     if isinstance(request, search.SearchRequest):
         check_page(outputs.html, [outputs.trace])
-        return publish_search(search.answer(request, watch), outputs)
+        return answer_of_search(search.answer(request, watch), outputs)
     if isinstance(request, mutate.MutateRequest):
         report = mutate.answer(request, watch)
-        return say(json.dumps(report.as_json(), indent=1) if outputs.as_json else report.text(), report.exit_code)
+        return Answer.of(report.exit_code, outputs.as_json, report.as_json, report.text)
     outputs.check()
-    return publish(exploring.answer(request, watch), outputs)
+    return answer_of(exploring.answer(request, watch), outputs)
 
 
-def publish(report: Report, outputs: Outputs) -> int:
-    """Write the report of an exploration to every output; return the exit code."""
-    code = report.exit_code
-    if outputs.as_json:
-        code = say(json.dumps(report.as_json(), indent=1), code)
-    elif sys.stdout.isatty():
-        from rich.console import Console
-
-        report.show(Console(highlight=False))
-    else:
-        code = say(report.text(), code)
-    complain_of(report.counterexamples.values())
-    for path, form in ((outputs.junit, as_junit), (outputs.html, as_page)):
-        trouble = write_file(path, form(report)) if path is not None else ""
-        if trouble:
-            complain(trouble)
-            code = NO_VERDICT
-    return code
+def answer_of(report: Report, outputs: Outputs) -> Answer:
+    """Return what an exploration came to, for every output."""
+    notes = troubles(report.counterexamples.values())
+    files = [
+        (path, form(report)) for path, form in ((outputs.junit, as_junit), (outputs.html, as_page)) if path is not None
+    ]
+    return Answer.of(
+        report.exit_code, outputs.as_json, report.as_json,
+        lambda: coloured(report.show) if sys.stdout.isatty() else report.text(), files=files, notes=notes,
+    )  # fmt: skip
 
 
 def as_junit(report: Report) -> bytes:
@@ -115,25 +107,20 @@ def as_page(report: Report) -> bytes:
         raise NoVerdict(str(problem)) from None
 
 
-def publish_live(report: LiveReport, outputs: Outputs) -> int:
-    """Write the report of a liveness check; return the exit code."""
-    code = report.exit_code
-    code = say(json.dumps(report.as_json(), indent=1) if outputs.as_json else report.text(), code)
-    complain_of(s.counterexample for s in report.starving.values())
-    return code
+def answer_of_live(report: LiveReport, outputs: Outputs) -> Answer:
+    """Return what a liveness check came to."""
+    notes = troubles(s.counterexample for s in report.starving.values())
+    return Answer.of(report.exit_code, outputs.as_json, report.as_json, report.text, notes=notes)
 
 
-def publish_search(report: SearchReport, outputs: Outputs) -> int:
-    """Write the report of a random search; return the exit code."""
+def answer_of_search(report: SearchReport, outputs: Outputs) -> Answer:
+    """Return what a random search came to."""
     runs = [v.counterexample for v in report.violations.values()]
     code = VIOLATED if report.violations and all(c.replayed and not c.trouble for c in runs) else NO_VERDICT
-    code = say(json.dumps(report.as_json(), indent=1) if outputs.as_json else report.text(), code)
-    complain_of(runs)
-    return max(code, draw(outputs.html, runs[0].trace if runs else None))
+    files = page_files(outputs.html, runs[0].trace if runs else None)
+    return Answer.of(code, outputs.as_json, report.as_json, report.text, files=files, notes=troubles(runs))
 
 
-def complain_of(counterexamples: Iterable[Counterexample]) -> None:
-    """Write on stderr what went wrong with counterexamples."""
-    for c in counterexamples:
-        if c.trouble:
-            complain(c.trouble)
+def troubles(counterexamples: Iterable[Counterexample]) -> list[str]:
+    """Return what went wrong with counterexamples."""
+    return [c.trouble for c in counterexamples if c.trouble]

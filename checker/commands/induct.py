@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import fields
 from functools import partial
@@ -14,11 +13,10 @@ from checker.commands.common import (
     HELD,
     NO_VERDICT,
     PROTOCOL_HELP,
+    Answer,
     Subcommand,
     at_least,
     budget_options,
-    complain,
-    say,
     seconds,
 )
 from checker.commands.requested import model_request
@@ -31,7 +29,7 @@ from checker.requests.ready import make_ready
 if TYPE_CHECKING:
     from checker.symbolic.pool import Outcome
 
-__all__ = ["induct", "publish", "request_of_flags"]
+__all__ = ["answer_of_induction", "induct", "request_of_flags"]
 
 NOT_INDUCTIVE = 1
 
@@ -81,7 +79,7 @@ NOT_INDUCTIVE = 1
 @click.option("--list", "--list-clauses", "listed", is_flag=True, help="List the clauses, each with what it says.")
 @SMT2
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
-def induct(**flags: Any) -> int:
+def induct(**flags: Any) -> Answer:
     """Ask z3 whether clauses are inductive: kept by every step from every state that satisfies them,
     reachable or not. What is then holds at every depth. What is not need not be violated: a
     counterexample to induction is two states and one step, and nothing says that the first is reachable.
@@ -100,7 +98,7 @@ def induct(**flags: Any) -> int:
         return confirm(request, flags["depth"], flags["as_json"])
     with queries_into(flags["smt2"]), StatusLine() as line:
         outcome = answer(request, Line(line), started)
-    return publish(request, outcome, flags["as_json"])
+    return answer_of_induction(request, outcome, flags["as_json"])
 
 
 def request_of_flags(**flags: Any) -> InductRequest:
@@ -114,8 +112,8 @@ def request_of_flags(**flags: Any) -> InductRequest:
     return InductRequest(**(values | {"model": model_request(**flags), "smt2": str(flags["smt2"] or "")}))
 
 
-def listing(request: InductRequest, as_json: bool) -> int:
-    """Write what every clause says; return the exit code."""
+def listing(request: InductRequest, as_json: bool) -> Answer:
+    """Return what every clause says."""
     from checker.symbolic.assumptions import beside
     from invariants.inductive.argument import is_whole
     from traces.explain.folding import folded
@@ -124,11 +122,9 @@ def listing(request: InductRequest, as_json: bool) -> int:
     if not is_whole(request.model.protocol):
         clauses = [*beside(request.configuration()), *clauses]
     said = {c.name: f"{' '.join(c.statement.split())} ({c.source})" for c in clauses}
-    if as_json:
-        rows = [{"clause": c.name, "source": c.source, "statement": " ".join(c.statement.split())} for c in clauses]
-        return say(json.dumps(rows, indent=1), HELD)
+    rows = [{"clause": c.name, "source": c.source, "statement": " ".join(c.statement.split())} for c in clauses]
     width = max(map(len, said)) + 2
-    return say("\n".join(folded(text, name.ljust(width)) for name, text in said.items()), HELD)
+    return Answer.of(HELD, as_json, lambda: rows, lambda: [folded(t, name.ljust(width)) for name, t in said.items()])
 
 
 def refuse_contradictions(request: InductRequest, confirms: bool, depth: int | None) -> None:
@@ -154,26 +150,28 @@ class Line:
             self.line.show(f"{done} of {of} actions asked about: {label}")
 
 
-def publish(request: InductRequest, outcome: Outcome, as_json: bool) -> int:
-    """Write what was found; return the exit code."""
+def answer_of_induction(request: InductRequest, outcome: Outcome, as_json: bool) -> Answer:
+    """Return what was found."""
     word, code = answer_of(outcome)
-    if as_json:
-        return say(json.dumps(as_object(outcome, word) | {"request": request.as_json()}, indent=1), code)
-    code = say(as_text(outcome), code)
-    if code == NO_VERDICT:
+    notes = []
+    if code == NO_VERDICT and not as_json:
         undecided, obstacles = sum(v.word == "undecided" for v in outcome.verdicts), outcome.obstacles
         if outcome.unmet:
             obstacles = [*obstacles, f"--require-witness: premise not reached for {', '.join(outcome.unmet)}"]
-        complain(f"no verdict: {obstacles[0]}" if obstacles and not undecided else f"{undecided} clauses are undecided")
-    return code
+        wanting = f"{undecided} clauses are undecided"
+        notes = [f"no verdict: {obstacles[0]}" if obstacles and not undecided else wanting]
+    return Answer.of(
+        code, as_json, lambda: as_object(outcome, word) | {"request": request.as_json()}, lambda: as_text(outcome),
+        notes=notes,
+    )  # fmt: skip
 
 
 # --- on reachable states -----------------------------------------------------------------------
 
 
-def confirm(request: InductRequest, depth: int | None, as_json: bool) -> int:
+def confirm(request: InductRequest, depth: int | None, as_json: bool) -> Answer:
     """Explore the same configuration, its epochs as far as its budgets reach, with the clauses as its
-    properties; returns the exit code."""
+    properties."""
     from dataclasses import replace
 
     from checker.explore.compiled import Compiled
@@ -204,21 +202,23 @@ def confirm(request: InductRequest, depth: int | None, as_json: bool) -> int:
     elif seen.stopped and not seen.complete:  # whatever depth was asked for
         whole = f"the clauses are so in every state up to depth {seen.expanded_levels}"
         code, sentence = NO_VERDICT, f"no verdict: {seen.stopped} after {seen.distinct:,} states; {whole}"
-    if as_json:
-        content = {
-            "answer": {HELD: "confirmed", NOT_INDUCTIVE: "violated", NO_VERDICT: "undecided"}[code],
-            "sentence": sentence,
-            "configuration": model.configuration.as_dict(),
-            "clauses": [c.name for c in clauses],
-            "broken": {name: list(v.schedule) for name, v in bad.items()},
-            "symmetry_off": symmetry_off or None,
-            "states": seen.distinct,
-            "complete": seen.complete,
-            "depth": depth,
-            "seconds": round(seen.seconds, 3),
-        }
-        return say(json.dumps(content, indent=1), code)
-    lines = [sentence, *([f"symmetry off: {symmetry_off}"] if symmetry_off else [])]
-    for v in bad.values():
-        lines += ["", to_text(build_trace(model, v.property, v.schedule)).rstrip()]
-    return say("\n".join(lines), code)
+    content = {
+        "answer": {HELD: "confirmed", NOT_INDUCTIVE: "violated", NO_VERDICT: "undecided"}[code],
+        "sentence": sentence,
+        "configuration": model.configuration.as_dict(),
+        "clauses": [c.name for c in clauses],
+        "broken": {name: list(v.schedule) for name, v in bad.items()},
+        "symmetry_off": symmetry_off or None,
+        "states": seen.distinct,
+        "complete": seen.complete,
+        "depth": depth,
+        "seconds": round(seen.seconds, 3),
+    }
+
+    def texts() -> list[str]:
+        lines = [sentence, *([f"symmetry off: {symmetry_off}"] if symmetry_off else [])]
+        for v in bad.values():
+            lines += ["", to_text(build_trace(model, v.property, v.schedule)).rstrip()]
+        return lines
+
+    return Answer.of(code, as_json, lambda: content, texts)

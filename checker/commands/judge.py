@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,14 +12,11 @@ import click
 
 from checker.commands.common import (
     INPUT_OR_FOLDER,
-    NO_VERDICT,
     PATH,
+    Answer,
     Subcommand,
     at_least,
     check_writable,
-    complain,
-    say,
-    write_file,
 )
 from checker.requests.judge import JudgeRequest, answer, judge_user_table, own_source
 
@@ -49,7 +47,7 @@ Examples:
 @click.option("--allow-open", is_flag=True, help="What a table leaves open is no reason to end with 3.")
 @click.option("--violations", type=PATH, metavar="FILE", help="Write every violation, as JSON lines.")
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
-def judge(table: Path, violations: Path | None, as_json: bool, names: tuple[str, ...], **flags: Any) -> int:
+def judge(table: Path, violations: Path | None, as_json: bool, names: tuple[str, ...], **flags: Any) -> Answer:
     """Judge every run in an event table (a Parquet file, or a folder of them) by the properties of histories.
 
     A run is judged at the end of each of its moments; a moment is the rows of one time. Properties
@@ -66,58 +64,49 @@ def judge(table: Path, violations: Path | None, as_json: bool, names: tuple[str,
             raise click.UsageError(f"--violations {violations} would write into the table that is judged")
     if source is not None:
         found, code = judge_user_table(request, source)
-        return publish_user_table(request, found, code, violations, as_json)
+        return answer_of_user_table(request, found, code, violations, as_json)
     tally, checked, code = answer(request)
-    return publish(request, tally, checked, code, violations, as_json)
+    return answer_of(request, tally, checked, code, violations, as_json)
 
 
-def publish_user_table(
+def answer_of_user_table(
     request: JudgeRequest, tally: ObservationTotals, code: int, violations: Path | None, as_json: bool
-) -> int:
-    """Write what judging a table of a user protocol came to; return the exit code."""
+) -> Answer:
+    """Return what judging a table of a user protocol came to."""
     from checker.report.judged import QUOTED
     from traces.explain.folding import aligned, fitted
 
-    trouble = ""
     found = [asdict(b) for b in tally.broken]
-    if violations is not None:
-        trouble = write_file(violations, "".join(json.dumps(b) + "\n" for b in found).encode())
     words = ("held", "premise not reached", "violated", "open", "not judged")
-    if as_json:
-        content = {
-            "table": request.table, "request": request.as_json(), "runs": tally.runs, "rows": tally.rows,
-            "properties": [{"name": n, **{w.replace(" ", "_"): c[w] for w in words}} for n, c in tally.counts.items()],
-            "violations": found, "notes": tally.notes, "exit_code": code,
-        }  # fmt: skip
-        code = max(code, say(json.dumps(content, indent=2), code))
-    else:
-        rows = [("property", *words), *((n, *(f"{c[w]:,}" for w in words)) for n, c in tally.counts.items())]
-        runs = "1 run" if tally.runs == 1 else f"{tally.runs:,} runs"
-        lines = [f"{runs}, {tally.rows:,} observations", "", aligned(rows, head=True).rstrip("\n")]
-        for b in tally.broken[: QUOTED * len(tally.counts)]:
-            when = "" if b.time is None else f" at time {b.time}"
-            lines += ["", f"{b.name} is violated in run {b.run}{when}: {b.why}"]
-        lines += ["", *tally.notes] if tally.notes else []
-        code = max(code, say(fitted("\n".join(lines)), code))
-    if trouble:
-        complain(trouble)
-        return NO_VERDICT
-    return code
+    content = {
+        "table": request.table, "request": request.as_json(), "runs": tally.runs, "rows": tally.rows,
+        "properties": [{"name": n, **{w.replace(" ", "_"): c[w] for w in words}} for n, c in tally.counts.items()],
+        "violations": found, "notes": tally.notes, "exit_code": code,
+    }  # fmt: skip
+    rows = [("property", *words), *((n, *(f"{c[w]:,}" for w in words)) for n, c in tally.counts.items())]
+    runs = "1 run" if tally.runs == 1 else f"{tally.runs:,} runs"
+    lines = [f"{runs}, {tally.rows:,} observations", "", aligned(rows, head=True).rstrip("\n")]
+    for b in tally.broken[: QUOTED * len(tally.counts)]:
+        when = "" if b.time is None else f" at time {b.time}"
+        lines += ["", f"{b.name} is violated in run {b.run}{when}: {b.why}"]
+    lines += ["", *tally.notes] if tally.notes else []
+    files = lines_for(violations, found)
+    return Answer.of(code, as_json, lambda: content, lambda: fitted("\n".join(lines)), files=files, indent=2)
 
 
-def publish(
+def answer_of(
     request: JudgeRequest, tally: Totals, asked: list[str], code: int, violations: Path | None, as_json: bool
-) -> int:
-    """Write what judging came to; return the exit code."""
+) -> Answer:
+    """Return what judging came to."""
     from checker.report import judged as report
 
-    trouble = ""
-    if violations is not None:
-        lines = "".join(json.dumps(v.as_dict()) + "\n" for v in tally.violations)
-        trouble = write_file(violations, lines.encode())
-    made = report.as_json(Path(request.table), tally, asked, code, request.as_json()) if as_json else ""
-    code = max(code, say(made or report.as_text(tally, asked), code))
-    if trouble:
-        complain(trouble)
-        return NO_VERDICT
-    return code
+    return Answer.of(
+        code, as_json, lambda: report.as_json(Path(request.table), tally, asked, code, request.as_json()),
+        lambda: report.as_text(tally, asked), files=lines_for(violations, [v.as_dict() for v in tally.violations]),
+        indent=2,
+    )  # fmt: skip
+
+
+def lines_for(path: Path | None, found: Sequence[Mapping[str, Any]]) -> list[tuple[Path, bytes]]:
+    """Return the file of violations, a line of JSON each, if one is asked for."""
+    return [] if path is None else [(path, "".join(json.dumps(v) + "\n" for v in found).encode())]

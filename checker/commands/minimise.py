@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-from checker.commands.common import INPUT, PATH, Subcommand, say
-from checker.commands.page_option import HTML, check_page, draw
+from checker.commands.common import HELD, INPUT, PATH, Answer, Subcommand
+from checker.commands.page_option import HTML, check_page, page_files
 from checker.report.progress import StatusLine
 from checker.requests.minimise import MinimiseRequest, answer
 
@@ -29,7 +28,7 @@ __all__ = ["minimise"]
 )
 @HTML
 @click.option("--json", "as_json", is_flag=True, help="What was done, as JSON.")
-def minimise(trace: Path, output: Path | None, search: float, page: Path | None, as_json: bool) -> int:
+def minimise(trace: Path, output: Path | None, search: float, page: Path | None, as_json: bool) -> Answer:
     """Shorten a counterexample: fewer steps, faults, messages, transactions and processes.
 
     What is left still breaks the same property. Then the explorer looks for a shorter one in what is left of the
@@ -41,7 +40,7 @@ def minimise(trace: Path, output: Path | None, search: float, page: Path | None,
     with StatusLine() as status:
         found = answer(request, line(status))
     short, after = found.trace, len(found.trace.steps)
-    code = draw(page, short)
+    files = page_files(page, short)
     if as_json:
         result = {
             "request": request.as_json(),
@@ -54,7 +53,7 @@ def minimise(trace: Path, output: Path | None, search: float, page: Path | None,
             "configuration": short.configuration.as_dict(),
             "trace": str(request.target),
         }
-        return say(json.dumps(result, indent=1), code)
+        return Answer(HELD, content=result, files=files)
     from traces import to_text
     from traces.explain.folding import folded
 
@@ -63,7 +62,7 @@ def minimise(trace: Path, output: Path | None, search: float, page: Path | None,
     if short.failure is not None and short.failure.widen:
         still = f"need more room than there is ({short.failure.widen})"
     head = f"{found.before} steps are {after} now, and still {still}; {told}. Saved as {request.target}"
-    return say(f"{folded(head)}\n\n{to_text(short)}", code)
+    return Answer(HELD, [f"{folded(head)}\n\n{to_text(short)}"], files=files)
 
 
 def line(status: StatusLine) -> Callable[[int, int | None], None]:

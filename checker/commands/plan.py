@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import HELD, Subcommand, say
+from checker.commands.common import HELD, Answer, Subcommand
 from checker.requests.plan import PlanRequest, answer
 
 if TYPE_CHECKING:
@@ -61,16 +60,15 @@ def quantity(units: dict[str, int], example: str) -> Any:
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
 def plan(
     servers: int, latency: int, disk: str, forced_write: int | None, size: int, outstanding: int, as_json: bool
-) -> int:
+) -> Answer:
     """Expected throughput and latency of an ensemble, by zab's own handlers in a world with time.
 
     A model, not a measurement: docs/performance.md says what it was held against and what it leaves out.
     """
     request = PlanRequest(servers, latency, disk, forced_write, size, outstanding)
     setting, found = answer(request)
-    if as_json:
-        return say(json.dumps({"request": request.as_json()} | as_dict(setting, found), indent=1), HELD)
-    return say(text(setting, found), HELD)
+    content = {"request": request.as_json()} | as_dict(setting, found)
+    return Answer.of(HELD, as_json, lambda: content, lambda: text(setting, found))
 
 
 def ms(nanoseconds: float) -> str:

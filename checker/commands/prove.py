@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from functools import partial
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from checker.commands.common import HELD, NO_VERDICT, VIOLATED, Subcommand, complain, say, tell
+from checker.commands.common import HELD, NO_VERDICT, VIOLATED, Answer, Subcommand
 from checker.commands.smt2 import SMT2, queries_into
 from checker.report.progress import StatusLine
 from checker.requests.prove import ProveRequest, answer
@@ -37,7 +36,7 @@ __all__ = ["prove"]
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 def prove(
     mutant: str, seeds: tuple[int, ...], query_limit: float, search: float | None, smt2: Path | None, as_json: bool
-) -> int:
+) -> Answer:
     """Prove abstract ZAB safe for any number of processes and any length.
 
     Exit codes: 0 proved, 1 a mutant breaks a property, 2 the question was wrong, 3 no verdict.
@@ -53,34 +52,36 @@ def prove(
         return broken(request, found, as_json)
 
 
-def listing() -> int:
+def listing() -> Answer:
     """List the mutants."""
     from traces.explain.folding import folded
     from zabspec.abstract.mutants import MUTANTS
 
-    return say("\n".join(folded(m.doc, f"{m.name:30}") for m in MUTANTS.values()), HELD)
+    return Answer(HELD, [folded(m.doc, f"{m.name:30}") for m in MUTANTS.values()])
 
 
-def proved(request: ProveRequest, proofs: list[Proof], as_json: bool) -> int:
-    """Write the proofs; return the exit code."""
+def proved(request: ProveRequest, proofs: list[Proof], as_json: bool) -> Answer:
+    """Return the proofs."""
     from checker.proof.prove import text
+    from traces.explain.folding import fitted
 
-    code = HELD if all(p.held for p in proofs) else NO_VERDICT
-    if as_json:
-        return say(json.dumps({"request": request.as_json(), "proofs": [p.as_json() for p in proofs]}, indent=1), code)
-    return tell("\n\n".join(text(p) for p in proofs), code)
+    return Answer.of(
+        HELD if all(p.held for p in proofs) else NO_VERDICT, as_json,
+        lambda: {"request": request.as_json(), "proofs": [p.as_json() for p in proofs]},
+        lambda: fitted("\n\n".join(text(p) for p in proofs)),
+    )  # fmt: skip
 
 
-def broken(request: ProveRequest, found: Broken, as_json: bool) -> int:
-    """Write what came of a mutant; return the exit code."""
+def broken(request: ProveRequest, found: Broken, as_json: bool) -> Answer:
+    """Return what came of a mutant."""
     from checker.proof.break_it import text
+    from traces.explain.folding import fitted
 
-    code = VIOLATED if found.run else NO_VERDICT
-    report = {"request": request.as_json()} | found.as_json()
-    code = say(json.dumps(report, indent=1), code) if as_json else tell(text(found), code)
-    if not found.run:
-        complain(f"{found.mutant.name} is not proved, and no violation was found")
-    return code
+    return Answer.of(
+        VIOLATED if found.run else NO_VERDICT, as_json, lambda: {"request": request.as_json()} | found.as_json(),
+        lambda: fitted(text(found)),
+        notes=[] if found.run else [f"{found.mutant.name} is not proved, and no violation was found"],
+    )  # fmt: skip
 
 
 def show(status: StatusLine, what: str) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
-from checker.commands.common import INPUT, Subcommand, say
+from checker.commands.common import INPUT, Answer, Subcommand
 from checker.requests.quorums import QuorumsRequest, answer
 
 __all__ = ["quorums"]
@@ -22,7 +21,7 @@ __all__ = ["quorums"]
     help="Time limit of each query.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
-def quorums(config: Path, seed: int, query_limit: float, as_json: bool) -> int:
+def quorums(config: Path, seed: int, query_limit: float, as_json: bool) -> Answer:
     """Prove that the quorums of a zoo.cfg intersect, or show two that do not.
 
     CONFIG holds server., group. and weight. lines; other lines are ZooKeeper's business. Also says how
@@ -31,7 +30,7 @@ def quorums(config: Path, seed: int, query_limit: float, as_json: bool) -> int:
     request = QuorumsRequest(str(config), seed, query_limit)
     found = answer(request)
     report = {"request": request.as_json()} | found.as_json()
-    return say(json.dumps(report, indent=1) if as_json else text(report), found.code)
+    return Answer.of(found.code, as_json, lambda: report, lambda: text(report))
 
 
 def text(report: dict[str, Any]) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from checker.commands.common import HELD, INPUT, NO_VERDICT, Subcommand, complain, say
+from checker.commands.common import HELD, INPUT, NO_VERDICT, Answer, Subcommand
 from checker.report.progress import StatusLine
 from checker.requests.realise import RealiseRequest, answer
 
@@ -33,7 +32,7 @@ __all__ = ["realise"]
 )
 @click.option("--threads", type=int, help="Cores to use; all if not given.")
 @click.option("--json", "as_json", is_flag=True, help="What was found, as JSON.")
-def realise(trace: Path, attempts: int, limit: float, threads: int | None, as_json: bool) -> int:
+def realise(trace: Path, attempts: int, limit: float, threads: int | None, as_json: bool) -> Answer:
     """Look for a seed and flags of the simulator that break the same property without a script.
 
     Prints the command that shows it. Ends with 3 if no run that was tried does.
@@ -45,11 +44,12 @@ def realise(trace: Path, attempts: int, limit: float, threads: int | None, as_js
     if isinstance(found, int):
         if as_json:
             result = {"request": request.as_json(), "property": name, "found": False, "attempts": found}
-            return say(json.dumps(result), NO_VERDICT)
+            return Answer(NO_VERDICT, content=result, indent=None)
         lost = any(step.word.row.spends == "power_losses" for step in given.steps)
         more = "; a plain run loses no power, as the counterexample does" if lost else ""
-        complain(f"none of {found:,} runs broke {name}; --attempts and --time-limit allow more{more}")
-        return NO_VERDICT
+        return Answer(
+            NO_VERDICT, notes=[f"none of {found:,} runs broke {name}; --attempts and --time-limit allow more{more}"]
+        )
     from traces.shorten.realise import command_line
 
     command = command_line(found.run)
@@ -58,8 +58,8 @@ def realise(trace: Path, attempts: int, limit: float, threads: int | None, as_js
             "request": request.as_json(), "property": name, "found": True, "attempts": found.attempts,
             "command": command, "tick": found.tick,
         }  # fmt: skip
-        return say(json.dumps(result, indent=1), HELD)
-    return say(f"{command}\nbreaks {name} at tick {found.tick}; {found.attempts:,} runs tried", HELD)
+        return Answer(HELD, content=result)
+    return Answer(HELD, [f"{command}\nbreaks {name} at tick {found.tick}; {found.attempts:,} runs tried"])
 
 
 def begun(status: StatusLine, trace: Trace) -> None:

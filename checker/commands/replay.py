@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from checker.commands.common import INPUT, Subcommand, say
-from checker.commands.page_option import HTML, check_page, draw
+from checker.commands.common import HELD, INPUT, Answer, Subcommand
+from checker.commands.page_option import HTML, check_page, page_files
 from checker.requests.replay import ReplayRequest, answer
 
 __all__ = ["replay"]
@@ -18,7 +17,7 @@ __all__ = ["replay"]
 @click.argument("trace", type=INPUT)
 @HTML
 @click.option("--json", "as_json", is_flag=True, help="What was replayed, as JSON.")
-def replay(trace: Path, page: Path | None, as_json: bool) -> int:
+def replay(trace: Path, page: Path | None, as_json: bool) -> Answer:
     """Play a saved trace in the simulator, whose own heap, links, clock and handlers do what the
     trace says happens, and compare every step with the recorded one.
 
@@ -32,7 +31,7 @@ def replay(trace: Path, page: Path | None, as_json: bool) -> int:
 
     request = ReplayRequest(str(trace))
     given, result = answer(request)
-    code = draw(page, given)
-    if as_json:
-        return say(json.dumps(report.as_json(trace, given, result, request.as_json()), indent=1), code)
-    return say(report.as_text(result), code)
+    return Answer.of(
+        HELD, as_json, lambda: report.as_json(trace, given, result, request.as_json()), lambda: report.as_text(result),
+        files=page_files(page, given),
+    )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.commands.common import (
-    NO_VERDICT,
     OWN_BUDGETS_HELP,
     PATH,
     PROTOCOL_HELP,
     VIOLATED,
+    Answer,
     Subcommand,
     check_writable,
-    complain,
     protocol_named,
-    say,
 )
 from checker.commands.page_option import HTML, check_page
 from checker.commands.requested import budgets_of
@@ -78,7 +75,7 @@ Examples:
 @HTML
 @click.option("--engine", metavar="NAME", help="compiled (the default), or interpret (plain Python).")
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
-def simulate(**flags: Any) -> int:
+def simulate(**flags: Any) -> Answer:
     """Run a cluster in the simulator of the db-19 lab and print the SHA-256 of its canonical dump.
 
     A run follows from its seed and flags alone. All flags from --protocol to --timeout go beyond
@@ -93,15 +90,9 @@ def simulate(**flags: Any) -> int:
     try:
         simulation = answer(request, listen=outputs.events is not None)
     except RuntimeErrorMet as found:
-        return publish_error(found, outputs.as_json)
-    trouble = simulation.write_files(outputs)
-    if outputs.table is not None:
-        trouble = write_table(simulation.run, outputs.table) or trouble
-    code = simulation.print(outputs)
-    if trouble:
-        complain(trouble)
-        return NO_VERDICT
-    return code
+        return answer_of_error(found, outputs.as_json)
+    trouble = write_table(simulation.run, outputs.table) if outputs.table is not None else ""
+    return simulation.answer(outputs, trouble)
 
 
 def request_of_flags(**flags: Any) -> SimulateRequest:
@@ -114,17 +105,17 @@ def request_of_flags(**flags: Any) -> SimulateRequest:
     return SimulateRequest(**(values | {"budgets": budgets_of(flags["protocol"], flags["own_budgets"])}))
 
 
-def publish_error(found: RuntimeErrorMet, as_json: bool) -> int:
-    """Print a run that ends in a run-time error of a user protocol; return the exit code."""
+def answer_of_error(found: RuntimeErrorMet, as_json: bool) -> Answer:
+    """Return that a run ends in a run-time error of a user protocol."""
     from zabspec.language.diagnostics import pointed
 
     head, place = f"VIOLATED: no-runtime-error: {found.sentence}", found.stop.place
     if as_json:
         content = {"verdict": "violated", "property": "no-runtime-error", "sentence": head, "place": place.text}
-        return say(json.dumps({**content, "values": dict(found.stop.values)}, indent=1), VIOLATED)
+        return Answer(VIOLATED, content={**content, "values": dict(found.stop.values)})
     held = ", ".join(f"{name} = {value}" for name, value in found.stop.values)
     lines = [f"{place.text}:", *(f"    {line}" for line in pointed(place).splitlines())]
-    return say("\n".join([head, "", *lines, *([f"with {held}"] if held else [])]), VIOLATED)
+    return Answer(VIOLATED, [head, "", *lines, *([f"with {held}"] if held else [])])
 
 
 def check_outputs(outputs: SimulationOutputs, request: SimulateRequest) -> None:

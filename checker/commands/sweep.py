@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 import time
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import HELD, INPUT_OR_FOLDER, Subcommand, say, table, tell
+from checker.commands.common import INPUT_OR_FOLDER, Answer, Subcommand, table
 from checker.requests.sweep import Bar, SweepRequest, Swept, answer
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ WORDS, NUMBERS = Listed(), Listed(int)
     "--master", default="local[*]", show_default=True, metavar="URL", help="Where it runs, as Spark names it."
 )
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
-def sweep(folder: Path, master: str, as_json: bool, **flags: Any) -> int:
+def sweep(folder: Path, master: str, as_json: bool, **flags: Any) -> Answer:
     """Run every configuration of a grid in the simulator and judge it by every property of histories.
 
     FOLDER takes a table of all runs and a report. What is finished is not run again: the same
@@ -98,9 +97,9 @@ def sweep(folder: Path, master: str, as_json: bool, **flags: Any) -> int:
     request = SweepRequest(str(folder), master=master, **{n: v for n, v in flags.items() if v is not None})
     with progress() as bar:
         swept = answer(request, bar, run_of_command)
-    if as_json:
-        return say(json.dumps({"request": request.as_json()} | as_json_of(swept), indent=1), swept.code)
-    return max(swept.code, show(swept))
+    return Answer.of(
+        swept.code, as_json, lambda: {"request": request.as_json()} | as_json_of(swept), lambda: texts(swept)
+    )
 
 
 def run_of_command(command: str) -> Run:
@@ -115,18 +114,16 @@ def run_of_command(command: str) -> Run:
 # --- what it came to -----------------------------------------------------------------------------
 
 
-def show(swept: Swept) -> int:
-    """Print the answer."""
+def texts(swept: Swept) -> list[str]:
+    """Return the answer for people."""
+    from traces.explain.folding import fitted
     from traces.sweep.report import program_name, rate_text, verdict
 
     store, summary, found, again = swept.store, swept.summary, swept.found, swept.again
-    code = tell(verdict(store.question, summary) + "\n", HELD)
-    if again.sentence:
-        code = max(code, tell(again.sentence + "\n", HELD))
+    sentences = [verdict(store.question, summary), *([again.sentence] if again.sentence else [])]
     rows = [
         (name, f"{t.violated:,}", f"{t.holds:,}", f"{t.not_reached:,}") for name, t in summary.every.tallies.items()
     ]
-    code = max(code, table(("property", "violated", "holds", "premise not reached"), rows))
     lines = []
     for command in dict.fromkeys(f.command for f in found):
         lines.append(f"\n{command}")
@@ -135,7 +132,8 @@ def show(swept: Swept) -> int:
                 rate = rate_text(f.violated, f.judged)
                 lines.append(f"  the first of {program_name(f.program)} that breaks {f.name}, at tick {f.tick}: {rate}")
     lines.append(f"\ntable: {store.runs}\nreport: {', '.join(str(path) for path in swept.files)}")
-    return max(code, say("\n".join(lines), HELD))
+    found_in = table(("property", "violated", "holds", "premise not reached"), rows)
+    return [*(fitted(f"{sentence}\n") for sentence in sentences), found_in, *lines]
 
 
 def as_json_of(swept: Swept) -> dict[str, Any]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from checker.commands.common import Subcommand, table
-from checker.ending import HELD, NO_VERDICT, VIOLATED
+from checker.commands.common import HELD, NO_VERDICT, VIOLATED, Answer, Subcommand, table
+from checker.ending import write_now
 from checker.requests.matrix import MatrixRequest
 from checker.requests.residue import ResidueRequest
 from checker.requests.zookeeper import ZookeeperRequest, answer
@@ -44,7 +43,7 @@ def zookeeper(
     residue: bool,
     release: str,
     as_json: bool,
-) -> int:
+) -> Answer:
     """Known bugs of ZooKeeper, found again: a release with every other known fix, without its own and with it.
 
     0: every row is as recorded; 1: one has changed; 3: one came to no verdict, and none has changed."""
@@ -63,7 +62,7 @@ def zookeeper(
     return rows(ZookeeperRequest(issues, time_limit, split))
 
 
-def rows(request: ZookeeperRequest) -> int:
+def rows(request: ZookeeperRequest) -> Answer:
     """Which rows are found. 0: each as recorded; 1: one has changed; 3: one has no verdict."""
     from traces import to_text
     from traces.explain.folding import fitted
@@ -72,10 +71,10 @@ def rows(request: ZookeeperRequest) -> int:
     for one in answer(request):
         asked.append(one)
         if request.issues and one.without.trace is not None:
-            click.echo(to_text(one.without.trace))
+            write_now(f"{to_text(one.without.trace)}\n")
         if request.issues:
-            click.echo(fitted(f"{one.row.says}\nThe paper's step that is split: {one.row.split}\n"))
-    table(
+            write_now(fitted(f"{one.row.says}\nThe paper's step that is split: {one.row.split}\n\n"))
+    shown = table(
         ("bug", "release", "breaks", "steps", "states", "seconds", "its fix", "with it", "states", "published", "row"),
         [told(one) for one in asked],
     )
@@ -83,13 +82,12 @@ def rows(request: ZookeeperRequest) -> int:
     changed = [one for one in asked if not one.as_recorded and not one.undecided]
     found = sum(one.found for one in asked)
     more = f"; {len(undecided)} came to no verdict" if undecided else ""
-    click.echo(f"{found} of {len(asked)} rows are found; {len(changed) or 'none'} changed{more}")
-    if not request.split:
-        click.echo(f"{merged_by_promise()}; --split has each step by itself")
-    return VIOLATED if changed else NO_VERDICT if undecided else HELD
+    texts = [shown, f"{found} of {len(asked)} rows are found; {len(changed) or 'none'} changed{more}"]
+    texts += [] if request.split else [f"{merged_by_promise()}; --split has each step by itself"]
+    return Answer(VIOLATED if changed else NO_VERDICT if undecided else HELD, texts)
 
 
-def whole_matrix(request: MatrixRequest) -> int:
+def whole_matrix(request: MatrixRequest) -> Answer:
     """Which release has which bug. 0: every cell is known; 3: some are not."""
     from checker.requests import matrix
     from checker.zookeeper.matrix import told
@@ -100,15 +98,14 @@ def whole_matrix(request: MatrixRequest) -> int:
         )
     cells = matrix.known(request)
     head, *rows = told(cells)
-    table(head, rows)
     known = sum(not c.trouble for c in cells.values())
     hours = sum(c.seconds for c in cells.values()) / 3600
-    click.echo(f"{known} of {len(rows) * (len(head) - 2)} cells are known, in {hours:.2f} hours of a core")
-    click.echo(merged_by_promise())
-    return HELD if known == len(rows) * (len(head) - 2) else NO_VERDICT
+    said = f"{known} of {len(rows) * (len(head) - 2)} cells are known, in {hours:.2f} hours of a core"
+    code = HELD if known == len(rows) * (len(head) - 2) else NO_VERDICT
+    return Answer(code, [table(head, rows), said, merged_by_promise()])
 
 
-def whole_residue(request: ResidueRequest, as_json: bool) -> int:
+def whole_residue(request: ResidueRequest, as_json: bool) -> Answer:
     """What is left of a release with all known repairs. 0: as recorded; 1: a line has changed; 3: one has no verdict.
 
     Raises:
@@ -140,9 +137,8 @@ def whole_residue(request: ResidueRequest, as_json: bool) -> int:
             "zabcheck": installed_version(), "request": request.as_json(), "release": release,
             "merged_by_promise": merged_by_promise(), "lines": lines, "exit_code": code,
         }  # fmt: skip
-        click.echo(json.dumps(answer, indent=1))
-        return code
-    table(
+        return Answer(code, content=answer)
+    shown = table(
         ("repairs", "elections, proposals, crashes, losses", "states", "CPU s", "what is left", "line"),
         [
             (
@@ -152,9 +148,8 @@ def whole_residue(request: ResidueRequest, as_json: bool) -> int:
             for x in found
         ],
     )  # fmt: skip
-    click.echo(f"all: {', '.join(repairs_of(LINES[0], release))}; {len(changed) or 'none'} changed")
-    click.echo(merged_by_promise())
-    return code
+    said = f"all: {', '.join(repairs_of(LINES[0], release))}; {len(changed) or 'none'} changed"
+    return Answer(code, [shown, said, merged_by_promise()])
 
 
 def merged_by_promise() -> str:

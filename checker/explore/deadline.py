@@ -7,7 +7,7 @@ import signal
 import time
 from collections.abc import Callable
 
-from checker.signals import Held, unheard
+from zabspec.signals import Beginning, unheard
 
 __all__ = ["done_in_time"]
 
@@ -19,7 +19,7 @@ def done_in_time(work: Callable[[], object], seconds: float) -> bool:
     own, which is killed when the time is over; what goes wrong in it goes wrong again for whoever asks the cache."""
     if seconds <= 0:
         return False
-    with Held():
+    with Beginning():
         worker = os.fork()
         if worker == 0:
             try:

@@ -129,9 +129,9 @@ def server_json(s: Server, audit: Audit) -> dict[str, Any]:
     }
 
 
-def as_json(audit: Audit, line: bool = False, request: Mapping[str, Any] | None = None) -> str:
-    """Return the audit as JSON, in one line or in many, with the request that it answers."""
-    content = {
+def as_json(audit: Audit, request: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the audit as JSON values, with the request that it answers."""
+    return {
         "format": FORMAT,
         "zabcheck": installed_version(),
         "verdict": audit.verdict,
@@ -144,7 +144,6 @@ def as_json(audit: Audit, line: bool = False, request: Mapping[str, Any] | None 
         "notes": [finding_json(f) for f in audit.told(NOTE)],
         "cannot_be_concluded": audit.open,
     }
-    return json.dumps(content, indent=None if line else 1)
 
 
 def path_of(audit: Audit, f: Finding) -> Path | None:

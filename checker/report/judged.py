@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,29 +22,29 @@ def gaps_of(tally: Totals, *names: str) -> list[tuple[str, Unknown, Where]]:
     return [(n, gap, tally.gaps[n, gap.bit]) for n in names for gap in GAPS if (n, gap.bit) in tally.gaps]
 
 
-def as_json(table: Path, tally: Totals, asked: list[str], code: int, request: Mapping[str, Any] | None = None) -> str:
+def as_json(
+    table: Path, tally: Totals, asked: list[str], code: int, request: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the counts, and everything that was found, as JSON values."""
     from traces.judging.totals import COUNTS
 
-    return json.dumps(
-        {
-            "table": str(table),
-            "request": request,
-            "runs": tally.runs,
-            "rows": tally.rows,
-            "properties": [
-                {"name": n} | {what.replace(" ", "_"): tally.count(n, what) for what in COUNTS} for n in asked
-            ],
-            "violations": [v.as_dict() for v in tally.violations],
-            "open": [
-                {"property": n, "column": gap.column, "run": where.run, "row": where.row if where.row >= 0 else None}
-                | {"runs": where.runs, "why": gap.why}
-                for n, gap, where in gaps_of(tally, *asked)
-            ],
-            "notes": [*said_of_rows(tally), *tally.notes],
-            "exit_code": code,
-        },
-        indent=2,
-    )  # fmt: skip
+    return {
+        "table": str(table),
+        "request": request,
+        "runs": tally.runs,
+        "rows": tally.rows,
+        "properties": [
+            {"name": n} | {what.replace(" ", "_"): tally.count(n, what) for what in COUNTS} for n in asked
+        ],
+        "violations": [v.as_dict() for v in tally.violations],
+        "open": [
+            {"property": n, "column": gap.column, "run": where.run, "row": where.row if where.row >= 0 else None}
+            | {"runs": where.runs, "why": gap.why}
+            for n, gap, where in gaps_of(tally, *asked)
+        ],
+        "notes": [*said_of_rows(tally), *tally.notes],
+        "exit_code": code,
+    }  # fmt: skip
 
 
 def said_of_rows(tally: Totals) -> list[str]:

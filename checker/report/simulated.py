@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from checker.ending import HELD, VIOLATED, NoVerdict, hush, say
+from checker.ending import HELD, NO_VERDICT, VIOLATED, Answer
 from checker.output import table
-from checker.output_files import write_file
+from checker.plain_text import Verbatim
 from checker.report.outputs import SimulationOutputs
 from checker.report.progress import StatusLine
 from invariants import properties_of
@@ -85,46 +84,51 @@ class Simulation:
     def code(self) -> int:
         return HELD if all(v.held for v, _ in self.verdicts) else VIOLATED
 
-    def write_files(self, outputs: SimulationOutputs) -> str:
-        """Write what was asked for; what went wrong."""
-        trouble = write_file(outputs.dump, self.bytes) if outputs.dump is not None else ""
-        if outputs.events is not None:
-            trouble = write_file(outputs.events, lines(self.events)) or trouble
-        wanted = outputs.trace is not None or outputs.page is not None
-        if wanted and self.code == VIOLATED:
-            trouble = self.write_run(outputs.trace, outputs.page) or trouble
-        return trouble
+    def answer(self, outputs: SimulationOutputs, trouble: str = "") -> Answer:
+        """Return what is written, the trace saved already.
 
-    def write_run(self, path: Path | None, page: Path | None) -> str:
-        """Save, and draw, the run up to the violation that came first; what went wrong."""
+        Args:
+            trouble: what could not be written.
+        """
+        files = [(outputs.dump, self.bytes)] if outputs.dump is not None else []
+        if outputs.events is not None:
+            files.append((outputs.events, lines(self.events)))
+        if (outputs.trace is not None or outputs.page is not None) and self.code == VIOLATED:
+            pages, said = self.write_run(outputs.trace, outputs.page)
+            files, trouble = files + pages, trouble or said
+        code, notes = NO_VERDICT if trouble else self.code, [trouble] if trouble else []
+        return Answer.of(
+            code, outputs.as_json, lambda: self.as_json(outputs), lambda: self.texts(outputs), files=files, notes=notes,
+            indent=2,
+        )  # fmt: skip
+
+    def write_run(self, path: Path | None, page: Path | None) -> tuple[list[tuple[Path, bytes]], str]:
+        """Save the run up to the violation that came first; return the page that draws it, and what went wrong."""
         first = min((v for v, _ in self.verdicts if not v.held), key=lambda v: v.broken_at)
         try:
             trace = replace(simulated_trace(self.run, first.of, first.broken_at + 1), request=self.request)
             if path is not None:
                 write_trace(trace, path)
-            return write_file(page, to_html(trace).encode()) if page is not None else ""
+            return [(page, to_html(trace).encode())] if page is not None else [], ""
         except TraceError as problem:
-            return f"the run cannot be told as a trace: {problem}"
+            return [], f"the run cannot be told as a trace: {problem}"
 
-    def print(self, outputs: SimulationOutputs) -> int:
-        """Print the answer; returns the exit code."""
-        if outputs.as_json:
-            return say(json.dumps(self.as_json(outputs), indent=2), self.code)
+    def texts(self, outputs: SimulationOutputs) -> list[str]:
+        """Return the answer for people. The lab's program prints no newline after the digest; a terminal wants one."""
         if not outputs.show and not self.checked:
-            return print_digest(self.sha256)
-        code = say(f"sha256 {self.sha256}", self.code)
+            return [Verbatim(self.sha256 + ("\n" if sys.stdout.isatty() else ""))]
+        out = [f"sha256 {self.sha256}"]
         if outputs.show:
             head: tuple[str, ...] = ("process", "role", "epochs", "last zxid", "committed", "history")
             if not self.protocol.declared.replicas:
                 head = ("process", *(f.name for f in self.fields))
-            code = max(code, show(head, self.rows()))
-            code = max(code, say(self.summary(), HELD))
+            out += [*apart(head, self.rows()), self.summary()]
         if self.checked:
-            code = max(code, show(("property", "verdict", "why"), [verdict_row(v, why) for v, why in self.verdicts]))
+            out += apart(("property", "verdict", "why"), [verdict_row(v, why) for v, why in self.verdicts])
         if outputs.trace is not None:
             what = "saved in" if self.code == VIOLATED else "nothing is violated, and nothing was saved in"
-            code = max(code, say(f"\n{what} {outputs.trace}", HELD))
-        return code
+            out.append(f"\n{what} {outputs.trace}")
+        return out
 
     def rows(self) -> list[tuple[str, ...]]:
         """The cluster, a process a row."""
@@ -240,26 +244,9 @@ def judge_many(run: Run, progress: Progress) -> list[tuple[Verdict, str]]:
     return out
 
 
-def print_digest(sha256: str) -> int:
-    """The digest alone. The lab's program prints no newline after it; a terminal wants one.
-
-    Raises:
-        NoVerdict: it cannot be written.
-    """
-    try:
-        sys.stdout.write(sha256 + ("\n" if sys.stdout.isatty() else ""))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        hush()  # a reader that has gone away changes nothing
-    except OSError as problem:
-        hush()
-        raise NoVerdict(f"cannot write to stdout: {problem.strerror}; what was found: {sha256}") from None
-    return HELD
-
-
-def show(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> int:
+def apart(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
     """A table with an empty line before it where nothing sets it apart."""
-    return max(HELD if sys.stdout.isatty() else say("\n", HELD), table(head, rows))
+    return [*([] if sys.stdout.isatty() else ["\n"]), table(head, rows)]
 
 
 def own_text(kind: Kind, value: Any, axes: int) -> str:

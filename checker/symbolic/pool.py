@@ -13,7 +13,6 @@ from multiprocessing.pool import AsyncResult
 from typing import TYPE_CHECKING, Any
 
 from checker.explore.symmetry import asymmetry
-from checker.signals import Held, unheard
 from checker.symbolic.assumptions import cut, faults, places
 from checker.symbolic.counterexample import rows
 from checker.symbolic.enabledness import EPOCHS, Possible, Taken
@@ -27,6 +26,7 @@ from invariants.inductive.argument import Argument, argument_of
 from invariants.registry import STEP, Property, property_named
 from zabspec.language.tree import Site
 from zabspec.model import Configuration, Model
+from zabspec.signals import Beginning, unheard
 
 if TYPE_CHECKING:
     from checker.explore.premises import Premises
@@ -385,7 +385,7 @@ class Workers:
     def __init__(self, count: int, end: float) -> None:
         self.end, self.lost = end, False
         others = {p.pid for p in multiprocessing.active_children()}
-        with Held():  # what comes as they begin is theirs as well, and their traceback
+        with Beginning():  # what comes as they begin is theirs as well, and their traceback
             self.pool = multiprocessing.get_context("spawn").Pool(count, begin)
         self.pids = {p.pid for p in multiprocessing.active_children()} - others
 

@@ -68,7 +68,7 @@ def test_every_command_of_the_registry_is_walked() -> None:
         by_command.setdefault(name, set()).add(case.kind)
     assert by_command.keys() == set(ends.names())
     for name, kinds in by_command.items():
-        assert kinds >= {"memory", "folder", "stream", "signal"}, name
+        assert kinds >= {"memory", "folder", "stream", "signal", "answered"}, name
         assert ("file" in kinds) == bool(list(ends.inputs(name))), name
 
 
@@ -102,6 +102,10 @@ def test_what_the_walk_refuses_is_seen(folder: Path) -> None:
     assert not ends.wrong(cut, Outcome(cut.words, 3, '{"exit_code": 3}', "", 0.1), folder)
     for out in ("", "no verdict", '{"exit_code": 0}'):
         assert ends.wrong(cut, Outcome(cut.words, 3, out, "", 0.1), folder)
+    answered = ends.Case("answered", ("variants",), (0, 1, 2, 3), Setting(signal=15, answered=1))
+    assert ends.wrong(
+        answered, Outcome(answered.words, 3, "protocol", "zabcheck: interrupted; there is ...\n", 0.1), folder
+    )
     gone = ends.Case("stream", ("--json",), (3,), Setting(streams={1: "full"}))
     assert not ends.wrong(gone, Outcome(gone.words, 3, "", "", 0.1), folder)
 
@@ -261,7 +265,7 @@ def test_a_check_that_is_cancelled_ends_with_3(folder: Path, monkeypatch: pytest
     for place in (
         "checker.ci.configuration.read_matrix", "checker.ci.running.ready", "checker.requests.keywords.plain",
         "checker.cli.main.make_context", "checker.requests.model.ModelRequest.configuration",
-        "checker.requests.explore.explored", "checker.ci.running.outcome_of", "checker.commands.check.published",
+        "checker.requests.explore.explored", "checker.ci.running.outcome_of", "checker.commands.check.answer_of",
         "zabspec.model.Model.__init__",
     ):  # fmt: skip
         with monkeypatch.context() as patched:

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from checker import signals
 from checker.cli import COMMANDS, main
+from zabspec import signals
 
 __all__ = ["Outcome", "Setting", "load", "run"]
 
@@ -44,6 +44,7 @@ class Setting:
         streams: by number, those that are `closed`, `full`, or `unread`.
         signal: what it is sent; 0: nothing.
         calls: the signal is sent after so many calls of functions.
+        answered: the signal is sent after so many calls of functions, counted from when there is something on stdout.
         after: the signal is sent after so many seconds instead.
     """
 
@@ -52,6 +53,7 @@ class Setting:
     streams: Mapping[int, str] = field(default_factory=dict)
     signal: int = 0
     calls: int = 0
+    answered: int = 0
     after: float | None = None
 
 
@@ -153,13 +155,19 @@ def as_script(folder: Path) -> None:
     sys.modules["__main__"].__dict__.update(__file__=str(path), __spec__=None)
 
 
-def after_calls(number: int, calls: int) -> None:
-    """Send this process a signal after so many calls."""
-    left = calls
+def after_calls(number: int, calls: int, answered: bool) -> None:
+    """Send this process a signal after so many calls.
 
-    def count(*_: object) -> None:
-        nonlocal left
-        left -= 1
+    Args:
+        answered: count from when there is something on stdout, which is a file.
+    """
+    left, counts = calls, not answered
+
+    def count(_: object, event: str, called: Any) -> None:
+        nonlocal left, counts
+        if not counts and event == "c_return" and called.__name__ == "write":
+            counts = os.fstat(1).st_size > 0
+        left -= counts
         if left == 0:
             sys.setprofile(None)
             os.kill(os.getpid(), number)
@@ -194,8 +202,8 @@ def child(words: Sequence[str], folder: Path, out: Path, err: Path, setting: Set
     sys.stdout = sys.__stdout__ = stream(1, "w")
     sys.stderr = sys.__stderr__ = stream(2, "w", "backslashreplace")
     sys.argv = ["zabcheck", *words]
-    if setting.calls:
-        after_calls(setting.signal, setting.calls)
+    if setting.calls or setting.answered:
+        after_calls(setting.signal, setting.calls or setting.answered, bool(setting.answered))
     try:
         main.main(list(words))
     except SystemExit as end:

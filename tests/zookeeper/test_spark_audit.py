@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -31,9 +30,7 @@ def test_spark_finds_what_is_found_here(
     assert set(damages) <= set(BAD)
     s += [with_rest(damage(s)) for damage in damages]
     folders = ensemble(tmp_path, *s)
-    here = json.loads(as_json(audit([find_directory([p], p.name) for p in folders])))
-    there = json.loads(
-        as_json(audit_on_spark([find_directory([p], p.name) for p in folders], None, False, True, "local[2]"))
-    )
+    here = as_json(audit([find_directory([p], p.name) for p in folders]))
+    there = as_json(audit_on_spark([find_directory([p], p.name) for p in folders], None, False, True, "local[2]"))
     assert here == there
     assert len(here["findings"]) >= 4

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import random
 import shlex
-import signal
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
@@ -22,7 +21,7 @@ from time import sleep, time
 from traces.judging.simulated import breaks, judged_properties
 from zabspec.model import Configuration
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.signals import ENDING
+from zabspec.signals import deaf
 from zabspec.simulator.loop import FAULTS
 from zabspec.simulator.run import Fault, Run, SimulationError
 
@@ -159,8 +158,7 @@ def _first_of(wanted: Wanted, numbers: range, bit: int, until: float) -> tuple[i
 def _end_with(parent: int) -> None:
     """A worker's first act: to see to it that it does not outlive the process that wants its answers, and that
     no signal ends it before: those are for that process to hear."""
-    for number in ENDING:
-        signal.signal(number, signal.SIG_IGN)
+    deaf()
 
     def watch() -> None:
         while os.getppid() == parent:
