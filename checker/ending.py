@@ -26,7 +26,7 @@ from checker.errors import NoVerdict, RequestError
 from checker.output_files import append_file, never, write_all, write_file
 from checker.plain_text import Verbatim, one_line, plain, sentence
 from zabspec.files import is_cwd_gone
-from zabspec.signals import SignalListener
+from zabspec.signals import SignalHandler
 
 __all__ = [
     "HELD", "INTERRUPTED", "NO_VERDICT", "VIOLATED", "WRONG", "Answer", "Answered", "NoVerdict", "complain",
@@ -273,16 +273,16 @@ def error(sentence: str, code: int) -> dict[str, Any] | None:
     return None
 
 
-def delivered(answer: Answer, listener: SignalListener, words: Sequence[str]) -> int:
+def delivered(answer: Answer, handler: SignalHandler, words: Sequence[str]) -> int:
     """Write an answer everywhere it goes; return the exit code, which no signal changes any more.
 
     Args:
-        listener: hears nothing any more, except that somebody who waits for a reader gives up.
+        handler: hears nothing any more, except that somebody who waits for a reader gives up.
         words: what the command was called with.
     """
     try:
         text = answer.text(answer.code)
-        troubles = [write_file(path, data, lambda: listener.came) for path, data in answer.files]
+        troubles = [write_file(path, data, lambda: handler.came) for path, data in answer.files]
         troubles += [append_file(*answer.summary, "the step summary")] if answer.summary else []
         if any(troubles):
             text = answer.text(NO_VERDICT)
@@ -292,7 +292,7 @@ def delivered(answer: Answer, listener: SignalListener, words: Sequence[str]) ->
     notes = [*answer.notes, *filter(None, troubles)]
     code = NO_VERDICT if any(troubles) else answer.code
     try:
-        trouble = written(sys.stdout, text, lambda: listener.came) if text else ""
+        trouble = written(sys.stdout, text, lambda: handler.came) if text else ""
         if trouble:
             code = NO_VERDICT
             found = f"; what was found: {text.splitlines()[0]}" if answer.content is None else ""
@@ -302,7 +302,7 @@ def delivered(answer: Answer, listener: SignalListener, words: Sequence[str]) ->
         nowhere(sys.stdout)
     said = [f"zabcheck: {sentence(note)}\n" for note in notes] + [f"    {plain(line)}\n" for line in answer.source]
     with contextlib.suppress(KeyboardInterrupt):
-        written(sys.stderr, "".join(said), lambda: listener.came)
+        written(sys.stderr, "".join(said), lambda: handler.came)
     return code
 
 

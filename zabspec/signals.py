@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     R = TypeVar("R")
 
 __all__ = [
-    "ENDING", "Beginning", "Held", "SignalListener", "at_once", "deaf", "guard", "put_back", "release",
+    "ENDING", "Beginning", "Held", "SignalHandler", "at_once", "deaf", "guard", "put_back", "release",
     "unheard", "uninterrupted",
 ]  # fmt: skip
 
@@ -74,7 +74,7 @@ def is_command() -> bool:
     return os.path.basename(path) == "zabcheck" or path.endswith(os.path.join("zabcheck", "__main__.py"))
 
 
-class SignalListener:
+class SignalHandler:
     """Hears signals while a command is at work: `listen`, `settle`, `leave`, in this order.
 
     It raises KeyboardInterrupt for the first of several signals that come together: a second one would be raised in

@@ -36,7 +36,7 @@ from checker.output_files import check_writable
 from checker.requests.model import near, protocol_named
 from checker.requests.request import bytes_of
 from zabspec.files import Unreadable, opened
-from zabspec.signals import SignalListener
+from zabspec.signals import SignalHandler
 from zabspec.worlds.steps import BUDGETS
 
 __all__ = [
@@ -117,22 +117,22 @@ class Commands(click.Group):
         """Run the command; ends the process."""
         extra["standalone_mode"] = False
         words = list(sys.argv[1:] if args is None else args)
-        listener, work = SignalListener(), super().main
+        handler, work = SignalHandler(), super().main
 
         def heard() -> object:
-            listener.listen()
+            handler.listen()
             return work(words, prog_name or "zabcheck", **extra)
 
         try:
             open_streams()
             closed = Answer(WRONG, notes=["stdout is closed: there is nowhere to answer"])
             answer = closed if sys.stdout is None else ended(heard, words)
-            listener.settle()
+            handler.settle()
         except KeyboardInterrupt as problem:  # after the work, and before anything is written
-            listener.settle()
+            handler.settle()
             answer = no_answer(problem, words)
-        code = delivered(answer, listener, words)
-        listener.leave()
+        code = delivered(answer, handler, words)
+        handler.leave()
         settle()
         end_where_it_stands(code)
         sys.exit(code)

@@ -422,7 +422,7 @@ def test_every_signal_that_ends_a_process_is_heard(name: str) -> None:
     """SIGVTALRM, SIGPROF, SIGIO, SIGPWR and SIGSTKFLT ended a command without a word, and with no exit code of its."""
     number = signal.Signals[name]
     before = signal.signal(number, signal.SIG_DFL)  # what started the tests may ignore it, as nohup does
-    heard = signals.SignalListener()
+    heard = signals.SignalHandler()
     heard.listen()
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -434,7 +434,7 @@ def test_every_signal_that_ends_a_process_is_heard(name: str) -> None:
 
 def test_several_signals_that_come_together_are_one() -> None:
     before = {number: signal.getsignal(number) for number in signals.ENDING}
-    heard = signals.SignalListener()
+    heard = signals.SignalHandler()
     heard.listen()
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -454,7 +454,7 @@ class Dying:
 
 def test_a_signal_in_a_destructor_is_not_lost() -> None:
     """Python drops what is raised there, and says so with a traceback."""
-    heard = signals.SignalListener()
+    heard = signals.SignalHandler()
     heard.listen()
     made = [Dying()]
     try:

@@ -42,7 +42,7 @@ def test_an_interrupt_is_raised_at_the_end() -> None:
 @pytest.mark.parametrize("number", signals.ENDING)
 def test_whatever_ends_a_command_is_held(number: signal.Signals) -> None:
     own = signal.signal(number, signal.SIG_DFL)  # whoever runs the tests may ignore it
-    heard, done = signals.SignalListener(), []
+    heard, done = signals.SignalHandler(), []
     heard.listen()
 
     def interrupted() -> None:
