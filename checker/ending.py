@@ -384,10 +384,10 @@ def unforeseen(problem: BaseException, words: Sequence[str]) -> str:
 
 def places() -> Iterator[Path]:
     """Where a report may go: here, or where temporary files go."""
-    import tempfile
+    from zabspec.temporary import top
 
     name = f"zabcheck-error-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
-    for folder in (Path(), Path(tempfile.gettempdir())):
+    for folder in (Path(), top()):
         for again in ("", "-2", "-3", "-4"):
             yield folder / f"{name}{again}.txt"
 

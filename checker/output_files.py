@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from checker.errors import NoVerdict, RequestError
+from zabspec.files import write_whole
 
 __all__ = ["append_file", "check_writable", "save_file", "write_all", "write_file"]
 
@@ -78,19 +79,13 @@ def write_file(path: Path, data: bytes, given_up: Callable[[], bool] = never) ->
     Args:
         given_up: see `write_all`; of a pipe or a device.
     """
-    regular = not path.exists() or path.is_file()
-    target = path.with_name(f".{path.name}.{os.getpid()}.new") if regular else path
     try:
-        if regular:
-            target.write_bytes(data)
-            os.replace(target, path)
+        if not path.exists() or path.is_file():
+            write_whole(path, data)
         else:
             with path.open("wb", buffering=0) as out:
                 write_all(out.fileno(), data, given_up)
     except OSError as problem:
-        if regular:
-            with contextlib.suppress(OSError):
-                target.unlink(missing_ok=True)
         return f"cannot write {path}: {problem.strerror}"
     return ""
 

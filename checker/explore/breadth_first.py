@@ -9,7 +9,6 @@ the parent kept for each state do not depend on the number of threads.
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +22,7 @@ from checker.explore.memory import Block, Budget, LimitReached, Pool, peak_bytes
 from checker.explore.result import Exploration, Limits, Violation
 from invariants.registry import STEP
 from zabspec.language.error_sites import OF_AUTHOR
+from zabspec.temporary import unseen_file
 
 __all__ = ["GROUPS", "PREDECESSOR", "UNIT", "Chunk", "Explorer", "Keeper", "LevelGroup", "Progress"]
 
@@ -37,7 +37,6 @@ LOAD = 0.82  # fill at which a group's table grows
 GROWTH = 1.5
 LEAP = 4  # while it is small: then what it takes to move counts for more than what lies idle
 SMALL = 1 << 17  # entries below which it is
-DISK = "/var/tmp"  # where a frontier goes for which there is no memory: /tmp may be memory, too
 COMPILING = 128 << 20  # bytes, three times what a compilation has been seen to take
 PREDECESSOR = 6  # bytes kept for each state: parent (4), ordinal (2)
 
@@ -144,8 +143,7 @@ class LevelGroup:
             OSError: there is no room on disk either.
         """
         if self.spilled is None:
-            where = os.environ.get("TMPDIR") or next(filter(os.path.isdir, (DISK,)), None)
-            self.spilled = tempfile.TemporaryFile(prefix="zabcheck-frontier-", dir=where)  # noqa: SIM115 - it lives as the level
+            self.spilled = unseen_file("frontier")
         chunk = self.chunks[-1]
         assert chunk.block is not None
         chunk.at = self.spilled.seek(0, os.SEEK_END)

@@ -9,10 +9,13 @@ import errno
 import json
 import os
 import random
+import shutil
+import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -26,8 +29,10 @@ from tests.fuzz.running import Outcome, Setting
 from tests.fuzz.truth import SENTENCE
 from tests.models import much
 from tests.patience import HANG
-from zabspec.files import Unreadable, check_readable, opened, read_bytes, read_small
+from zabspec.files import Unreadable, check_readable, opened, read_bytes, read_small, replacing, write_whole
 from zabspec.room import need_room
+from zabspec.signals import SignalHandler
+from zabspec.temporary import temporary_folder
 
 TOP = Path(__file__).parents[2]
 TINY = ("--nodes", "2", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0", "--no-trace")
@@ -132,6 +137,48 @@ def test_one_door_opens_every_file(folder: Path) -> None:
     for name in ("huge", "small"):
         with pytest.raises(Unreadable, match="larger than 4 bytes"):
             read_bytes(name, 4)
+
+
+@pytest.mark.parametrize("problem", [KeyboardInterrupt, MemoryError, OSError], ids=lambda p: p.__name__)
+def test_a_file_is_whole_or_as_it_was(problem: type[BaseException], folder: Path) -> None:
+    """Traces were left half beside their place after a signal, as compiled code and queries were."""
+    path = folder / "file"
+    write_whole(path, b"before")
+
+    def half() -> None:
+        with replacing(path) as new:
+            new.write_bytes(b"ha")
+            assert (path.read_bytes(), new.parent) == (b"before", folder)
+            raise problem
+
+    with pytest.raises(problem):
+        half()
+    assert path.read_bytes() == b"before"
+    write_whole(path, b"after", mode=0o600, on_disk=True)
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"after", 0o600)
+    with pytest.raises(OSError, match="No such file"):
+        write_whole(folder / "none" / "file", b"")
+    assert list(folder.iterdir()) == [path]
+
+
+def test_a_new_file_is_written_through_no_link(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else may write the folder, and foresee the name."""
+    monkeypatch.setattr(os, "urandom", bytes)
+    (folder / f".new-{bytes(8).hex()}").symlink_to("other")
+    with pytest.raises(FileExistsError):
+        write_whole(folder / "file", b"secret")
+    assert not (folder / "other").exists()
+
+
+@pytest.mark.slow(seconds=1)
+def test_a_signal_as_a_trace_is_written_leaves_none(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: int) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    result = run(*TINY[:-1], "--variant", "small-quorum", "--trace", "t.json")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert not list(folder.iterdir())
 
 
 def test_no_protocol_file_is_read_without_end(folder: Path) -> None:
@@ -284,3 +331,34 @@ def test_where_no_memory_is_left_no_library_is_called() -> None:
     need_room(1)
     with pytest.raises(MemoryError):
         need_room(1 << 60)
+
+
+# --- temporary files -------------------------------------------------------------------------------
+
+
+def test_a_folder_is_gone_however_its_work_ends(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a second signal comes as it is removed."""
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    plain = shutil.rmtree
+    handler = SignalHandler()
+    handler.listen()
+
+    def slowly(*given: Any, **named: Any) -> None:
+        handler.last = float("-inf")  # as if it were a second later
+        signal.raise_signal(signal.SIGTERM)
+        plain(*given, **named)
+
+    def work(problem: type[BaseException]) -> None:
+        with temporary_folder("work") as made:
+            (made / "more").mkdir()
+            assert made.parent == folder
+            raise problem
+
+    monkeypatch.setattr(shutil, "rmtree", slowly)
+    try:
+        for problem in (KeyboardInterrupt, MemoryError, ValueError):
+            with pytest.raises(KeyboardInterrupt):
+                work(problem)
+            assert not list(folder.iterdir()), problem
+    finally:
+        handler.leave()

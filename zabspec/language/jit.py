@@ -20,7 +20,6 @@ import json
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from zabspec.files import write_whole
 from zabspec.room import need_room
 from zabspec.signals import Held, uninterrupted
 
@@ -264,11 +264,4 @@ def _write(known: bytes, origin: bytes, code: bytes, facts: dict[str, Any]) -> N
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir(mode=0o700, exist_ok=True)
         with _trusted_folder():
-            handle, temporary = tempfile.mkstemp(dir=path, prefix=".new-")
-            try:
-                with os.fdopen(handle, "wb") as out:
-                    out.write(MAGIC + hashlib.sha256(body).digest() + body)
-                os.replace(temporary, path / file_name(known))
-            except OSError:
-                with contextlib.suppress(OSError):
-                    os.unlink(temporary)
+            write_whole(path / file_name(known), MAGIC + hashlib.sha256(body).digest() + body, mode=0o600)
