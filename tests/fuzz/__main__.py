@@ -22,7 +22,7 @@ from .truth import disputed, faults, lies
 
 __all__ = ["campaign"]
 
-LIMIT = 8.0  # seconds until a command is told to end
+LIMIT = 8.0  # CPU seconds until a command is told to end
 
 
 def campaign(folder: Path, count: int, files: int, seed: int, limit: float) -> Iterator[tuple[Outcome, list[str]]]:
@@ -35,13 +35,13 @@ def campaign(folder: Path, count: int, files: int, seed: int, limit: float) -> I
         fresh(made, work)
         outcome = run(words, work, limit)
         yield outcome, faults(outcome, work) + disputed(outcome, work, limit)
-    for given in damaged(made, files, seed):
+    for number, given in enumerate(damaged(made, files, seed)):
         fresh(made, work)
         (work / given.name).write_bytes(given.data)
         outcome = run(given.words, work, limit)
         wrong = faults(outcome, work) + lies(outcome, given, made)
         if wrong:
-            kept = Path(tempfile.gettempdir()) / f"zabcheck-fuzz-{seed}-{Path(given.name).name}"
+            kept = Path(tempfile.gettempdir()) / f"zabcheck-fuzz-{seed}-{number}-{Path(given.name).name}"
             kept.write_bytes(given.data)
             wrong.append(f"the file is kept as {kept}")
         yield outcome, wrong
@@ -83,7 +83,7 @@ def main() -> int:
     parser.add_argument("--most", type=int, help="with --ends: so many of all of these")
     parser.add_argument("--signals", type=int, default=0, help="signals at random moments")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds until a fuzzed command is told to end")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="CPU seconds until a fuzzed command is told to end")
     parser.add_argument("--show", action="store_true", help="every command, with its ending")
     given = parser.parse_args()
     codes: Counter[tuple[str, int]] = Counter()

@@ -70,7 +70,7 @@ STREAMS = (
     {0: "closed"}, {1: "closed"}, {2: "closed"}, {1: "full"}, {2: "full"}, {1: "unread"}, {2: "unread"},
     {0: "closed", 1: "closed", 2: "closed"},
 )  # fmt: skip
-LATE = 60.0  # seconds: what takes longer waits for something that never comes
+LATE = 60.0  # CPU seconds: what takes longer waits for something that never comes
 
 
 @dataclass(frozen=True)
