@@ -120,7 +120,7 @@ def run(words: Sequence[str], folder: Path, limit: float, setting: Setting = USU
 
 
 def wait(pid: int, limit: float, setting: Setting) -> tuple[int, bool, float]:
-    """A child's exit code, whether it had to be told to end, and its CPU seconds after that. What it leaves is killed."""
+    """A child's exit code, whether it was told to end, and its CPU seconds after that. What it leaves is killed."""
     pause, began, sent = 0.001, time.perf_counter(), setting.after is None
     spent, told, moved, looked = 0.0, math.inf, began, began
     while True:
