@@ -30,7 +30,7 @@ from tests.fuzz.truth import SENTENCE
 from tests.models import much
 from tests.patience import HANG
 from zabspec.files import Unreadable, check_readable, opened, read_bytes, read_small, replacing, write_whole
-from zabspec.room import need_room
+from zabspec.limits import Deadline, done_in_time, need_room
 from zabspec.signals import SignalHandler
 from zabspec.temporary import temporary_folder
 
@@ -362,3 +362,23 @@ def test_a_folder_is_gone_however_its_work_ends(folder: Path, monkeypatch: pytes
             assert not list(folder.iterdir()), problem
     finally:
         handler.leave()
+
+
+# --- limits ----------------------------------------------------------------------------------------
+
+
+def test_a_deadline_counts_what_was_spent_before_it() -> None:
+    assert not Deadline().over()
+    assert Deadline().left() == float("inf")
+    assert 0 < Deadline(HANG, spent=HANG / 2).left() <= HANG / 2
+    for spent in (HANG, 2 * HANG):
+        late = Deadline(HANG, spent)
+        assert (late.over(), late.left()) == (True, 0.0)
+
+
+def test_work_that_no_clock_interrupts_is_ended(folder: Path) -> None:
+    assert done_in_time(Path("done").touch, HANG)
+    assert Path("done").exists()
+    assert not done_in_time(signal.pause, 0.01)
+    assert not done_in_time(Path("late").touch, 0)
+    assert not Path("late").exists()

@@ -28,7 +28,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from zabspec.files import write_whole
-from zabspec.room import need_room
+from zabspec.limits import need_room
 from zabspec.signals import Held, uninterrupted
 
 __all__ = ["MachineCode", "cache_folder", "compile_cached", "has_bit_gather", "machine_name"]
