@@ -90,16 +90,17 @@ class Answer:
         made = text()
         return cls(code, [made] if isinstance(made, str) else made, **more)
 
-    def text(self, code: int) -> str:
+    def text(self, code: int, trouble: str = "") -> str:
         """Return what goes to stdout.
 
         Args:
             code: the exit code of the process.
+            trouble: why it is another one than that of the answer.
         """
         if self.content is not None:
             mine = self.content
             if isinstance(mine, dict) and "exit_code" in mine:
-                mine = mine | {"exit_code": code}
+                mine = mine | {"exit_code": code} | ({"error": plain(trouble)} if trouble else {})
             return f"{plain(json.dumps(mine, indent=self.indent))}\n"
         return "".join(map(whole_lines, self.texts))
 
@@ -285,7 +286,7 @@ def delivered(answer: Answer, handler: SignalHandler, words: Sequence[str]) -> i
         troubles = [write_file(path, data, lambda: handler.came) for path, data in answer.files]
         troubles += [append_file(*answer.summary, "the step summary")] if answer.summary else []
         if any(troubles):
-            text = answer.text(NO_VERDICT)
+            text = answer.text(NO_VERDICT, next(filter(None, troubles)))
     except (Exception, KeyboardInterrupt) as problem:  # stdout has nothing yet
         answer, troubles = no_answer(problem, words), []
         text = answer.text(answer.code)

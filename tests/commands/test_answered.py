@@ -105,6 +105,15 @@ def test_json_says_that_a_file_could_not_be_written(words: tuple[str, ...], fold
     result = run(*words, "/dev/full")
     assert (result.exit_code, json.loads(result.stdout)["exit_code"]) == (3, 3)
     assert "cannot write /dev/full" in result.stderr
+    assert json.loads(result.stdout)["error"] in result.stderr
+
+
+def test_a_report_that_was_not_written_whole_contradicts_nothing() -> None:
+    """A forged exit code does."""
+    said = json.loads(run(*TINY, "--json", "--junit", "/dev/full").stdout)
+    for report, code in ((said, 3), ({k: v for k, v in said.items() if k != "error"}, 2), (said | {"exit_code": 1}, 2)):
+        Path("run.json").write_text(json.dumps(report))
+        assert run("report", "run.json", "--html").exit_code == code
 
 
 @pytest.mark.slow(seconds=1)
