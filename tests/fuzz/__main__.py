@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import random
 import shlex
 import shutil
@@ -97,15 +98,20 @@ def main() -> int:
         fuzzed: Iterable[tuple[Outcome, list[str]]] = ()
         if given.commands or given.files:
             fuzzed = campaign(Path(folder), given.commands, given.files, given.seed, given.limit)
-        for o, faulty in chain(fuzzed, ends(Path(other), short, max(LATE, given.limit)) if short else ()):
-            name = o.words[0] if o.words and not o.words[0].startswith("-") else "explore"
-            codes[name, o.code] += 1
-            bad += bool(faulty)
-            if faulty or given.show:
-                print(f"{o.code}  {o.seconds:5.1f} s  zabcheck {shlex.join(o.words)}".encode(errors="replace").decode())
-            if faulty:
-                said = "\n".join(f"    WRONG: {line}" for line in faulty)
-                print(f"{said}\n      {o.out[:300]!r}\n      {o.err[-600:]!r}", flush=True)
+        with contextlib.suppress(KeyboardInterrupt):  # the figures say how far it got
+            for o, faulty in chain(fuzzed, ends(Path(other), short, max(LATE, given.limit)) if short else ()):
+                name = o.words[0] if o.words and not o.words[0].startswith("-") else "explore"
+                codes[name, o.code] += 1
+                bad += bool(faulty)
+                if faulty or given.show:
+                    print(
+                        f"{o.code}  {o.seconds:5.1f} s  zabcheck {shlex.join(o.words)}".encode(
+                            errors="replace"
+                        ).decode()
+                    )
+                if faulty:
+                    said = "\n".join(f"    WRONG: {line}" for line in faulty)
+                    print(f"{said}\n      {o.out[:300]!r}\n      {o.err[-600:]!r}", flush=True)
     for code in sorted({code for _, code in codes}):
         print(f"exit code {code}: {sum(n for (_, c), n in codes.items() if c == code)}")
     print(f"{bad} wrong of {sum(codes.values())}, {time.perf_counter() - began:.0f} s, seed {given.seed}")
