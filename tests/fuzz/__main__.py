@@ -104,11 +104,8 @@ def main() -> int:
                 codes[name, o.code] += 1
                 bad += bool(faulty)
                 if faulty or given.show:
-                    print(
-                        f"{o.code}  {o.seconds:5.1f} s  zabcheck {shlex.join(o.words)}".encode(
-                            errors="replace"
-                        ).decode()
-                    )
+                    line = f"{o.code}  {o.seconds:5.1f} s  zabcheck {shlex.join(o.words)}"
+                    print(line.encode(errors="replace").decode(), flush=True)
                 if faulty:
                     said = "\n".join(f"    WRONG: {line}" for line in faulty)
                     print(f"{said}\n      {o.out[:300]!r}\n      {o.err[-600:]!r}", flush=True)
