@@ -59,12 +59,14 @@ class ProgressProperty:
         waits: whether process p still waits in a state, of (s, p, named), or of (s, p) where nobody is named. Its
             docstring is the statement.
         key: what the function is called in a program, if not by its name.
+        holds_with: the variant under which it holds, of a protocol that violates it; empty: none is known.
     """
 
     name: str
     source: str
     waits: Judging
     key: str = ""
+    holds_with: str = ""
 
     @property
     def called(self) -> str:

@@ -350,9 +350,14 @@ def l_3_2(s: State, l: Node, f: Node, m: ACK) -> None:
     """A proposal acknowledged by a quorum: send COMMIT to all followers."""
     for k in range(len(s.log[l])):
         if s.log[l][k] == m.txn and to_commit(s, l, k):
-            s.acks[l][k].add(f)
-            if len(s.acks[l][k]) >= quorum(s):
-                commit(s, l, k)
+            count_acknowledgement(s, l, f, k)
+
+
+def count_acknowledgement(s: State, l: Node, f: Node, k: int) -> None:
+    """l.3.2: f acknowledges the k-th transaction of the leader's log; it is committed with a quorum."""
+    s.acks[l][k].add(f)
+    if len(s.acks[l][k]) >= quorum(s):
+        commit(s, l, k)
 
 
 def to_commit(s: State, l: Node, k: int) -> bool:
@@ -393,10 +398,25 @@ def l_3_3(s: State, l: Node, f: Node, m: CEPOCH) -> None:
 
 @step("l.3.4")
 def l_3_4(s: State, l: Node, f: Node, m: ACK_LD) -> None:
-    """NEWLEADER acknowledged by a follower that joins: send it a commit, and it is in Q."""
+    """NEWLEADER acknowledged by a follower that joins: send it a commit, and it is in Q. It accepted
+    the proposals in beta_e' with it (f.2.1), so that it acknowledges those too (l.3.2)."""
     s.joining[l].discard(f)
     s.Q[l].add(f)
+    commit_newleader(s, l, f, m)
+    for k in range(len(s.log[l])):
+        if acknowledged_with_newleader(s, l, k, m) and to_commit(s, l, k):
+            count_acknowledgement(s, l, f, k)
+
+
+def commit_newleader(s: State, l: Node, f: Node, m: ACK_LD) -> None:
+    """l.3.4: the commit of NEWLEADER to the follower that joins."""
     send_to_follower(s, l, f, COMMIT_LD(epoch=s.new_epoch[l], txn=committed_for_joiner(s, l, m)))
+
+
+def acknowledged_with_newleader(s: State, l: Node, k: int, m: ACK_LD) -> bool:
+    """l.3.4: whether the k-th transaction was in beta_e' of the NEWLEADER that is acknowledged; I_e' is
+    committed already (readings: what the acknowledgement of NEWLEADER acknowledges)."""
+    return s.log[l][k].epoch == s.new_epoch[l] and zxid_le(s.log[l][k], m.txn)
 
 
 def committed_for_joiner(s: State, l: Node, m: ACK_LD) -> Txn:

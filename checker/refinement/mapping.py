@@ -15,7 +15,7 @@ not: whatever actions are taken, they are the abstract protocol's, and the state
     l.3.2   ACK that makes the leader commit
     f.3.3   COMMIT
     l.3.3   CEPOCH that an established leader answers with NEWLEADER
-    l.3.4   the acknowledgement of that NEWLEADER, answered with a commit
+    l.3.4   the acknowledgement of that NEWLEADER, answered with a commit; then l.3.2, if the leader commits more
     restart an iteration ends: f.2.1 refused, a timeout, a lost connection, a crash
 
 Everything else (the oracle, f.1.1, l.1.1, notices that end no iteration, faults of the network, recovery, what is

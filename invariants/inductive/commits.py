@@ -6,10 +6,10 @@ from invariants.analysis import zxid_before
 from invariants.core import was_abcast
 from invariants.inductive.channels import first_down
 from invariants.inductive.clause import clause
-from invariants.inductive.messages import txn_acked, txn_committed, txn_committed_ld
+from invariants.inductive.messages import txn_acked, txn_acked_ld, txn_committed, txn_committed_ld
 from invariants.inductive.sources import channel_entry, channel_length, has_channel_history
 from zabspec.language.lang import Node, State, Txn
-from zabspec.zab import ACK, BROADCAST, COMMIT, COMMIT_LD, ESTABLISHED, SYNCHRONIZING
+from zabspec.zab import ACK, ACK_LD, BROADCAST, COMMIT, COMMIT_LD, ESTABLISHED, SYNCHRONIZING
 
 
 def accepted_in(s: State, m: Node, e: int, t: Txn) -> bool:
@@ -83,6 +83,20 @@ def ack_in_flight(s: State) -> bool:
                 for j in range(s.UP):
                     if j < len(s.to_leader[m][l]) and s.to_leader[m][l][j].kind == ACK:
                         if not accepted_up_to(s, m, l, txn_acked(s.to_leader[m][l][j])):
+                            return False
+    return True
+
+
+def joiner_ack_in_flight(s: State) -> bool:
+    """An acknowledgement of NEWLEADER in flight from whoever joins a leader stands for an acceptance of all that it
+    covers of its epoch."""
+    for l in range(s.NODES):
+        for m in range(s.NODES):
+            if m in s.joining[l]:
+                for j in range(s.UP):
+                    if j < len(s.to_leader[m][l]) and s.to_leader[m][l][j].kind == ACK_LD:
+                        t = txn_acked_ld(s.to_leader[m][l][j])
+                        if t.epoch >= s.new_epoch[l] and not accepted_up_to(s, m, l, t):
                             return False
     return True
 
@@ -254,6 +268,7 @@ CLAUSES = (
     clause(ack_ld_in_flight, "f.2.1"),
     clause(acknowledgements, "l.3.2"),
     clause(ack_in_flight, "f.3.2"),
+    clause(joiner_ack_in_flight, "f.2.1, l.3.4"),
     clause(committed_is_chosen, "l.2.2, l.3.2"),
     clause(commits_continue, "l.2.2, l.3.2, l.3.4"),
     clause(commits, "l.3.2"),

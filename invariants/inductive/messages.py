@@ -65,6 +65,10 @@ def txn_acked(m: ACK) -> Txn:
     return m.txn
 
 
+def txn_acked_ld(m: ACK_LD) -> Txn:
+    return m.txn
+
+
 def entry_ack_e(m: ACK_E, i: int) -> Txn:
     return m.history[i]
 

@@ -188,7 +188,7 @@ def test_a_wrong_question_is_an_error_with_the_command_s_sentence(ask: Callable[
 
 
 # a walk is no exploration, nor are fair runs; a release is a set of variants; pages are made of the answer
-WITHOUT = {"search", "seed", "mutate", "live", "goals", "release", "html"}
+WITHOUT = {"search", "seed", "mutate", "live", "progress_properties", "release", "html"}
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ WITHOUT = {"search", "seed", "mutate", "live", "goals", "release", "html"}
 )
 def test_keywords_are_the_options_of_the_command(keywords: type, command: click.Command, unsaid: set[str]) -> None:
     said = {"names": "properties", "required": "require_witness", "no_symmetry": "symmetry", "clauses": "clauses"}
-    said |= {"assumed": "assume", "query_limit": "seconds", "own_budgets": "budgets"}
+    said |= {"assumed": "assume", "own_budgets": "budgets"}
     options = {p.name for p in command.params if isinstance(p, click.Option)} - {"version", "protocol"} - unsaid
     wanted = {said.get(str(name), name) for name in options}
     any_of_them = {*BUDGETS, "budgets"}  # which takes each by its name

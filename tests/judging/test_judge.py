@@ -292,7 +292,7 @@ def compiled_ghosts(walk: Recorder) -> Compiled:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variant", ["commit-on-propose", "commit-named-only"])
+@pytest.mark.parametrize("variant", ["commit-on-propose", "commit-named-only,acks-ignored"])
 def test_counterexamples_break_in_their_table_what_they_break(tmp_path: Path, variant: str) -> None:
     model = model_of(Configuration(timeouts=1, crashes=0, losses=0, variant=variant))
     of_histories = tuple(p for p in JUDGED if p.name in KERNEL and p.judges("zab"))

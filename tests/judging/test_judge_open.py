@@ -260,12 +260,22 @@ def test_a_crash_ends_a_pass_that_no_row_names() -> None:
     assert verdicts["agreement"] == "premise not reached", "one process delivered, and nothing is broken"
 
 
+def test_no_row_is_shown_to_break_what_it_may_keep() -> None:
+    """The second abcast may be by the first's process, and by the third's."""
+    third = Txn(1, 3, 4)
+    made = forget(rows(Abcast(SECOND, A), Abcast(SECOND, B), Abcast(FIRST, third)), "abcast", "process", 1)
+    verdicts, tally = judged(made)
+    assert verdicts["one-primary-an-epoch"] == "violated"
+    (said,) = (v for v in tally.violations if v.property == "one-primary-an-epoch")
+    assert [e.row for e in said.events] == [1, 3]
+
+
 def test_what_the_known_rows_break_is_broken_whatever_the_others_say() -> None:
     made = rows(Abcast(FIRST, A), Abcast(SECOND, B), Abcast(FIRST, Txn(1, 3, 4)))
     assert judged(forget(made, "abcast", "process", 2))[0]["one-primary-an-epoch"] == "violated"
 
 
-@pytest.mark.slow(seconds=1)
+@pytest.mark.slow(seconds=3)
 def test_views_of_a_complete_run_come_to_what_the_kernel_says() -> None:
     for seed in range(200):
         source = random.Random(seed)

@@ -113,6 +113,7 @@ def test_the_session_is_the_one_asked_for(tmp_path: Path, asked: Asked, master: 
     assert asked.sessions == [(master or LOCAL, True)], "so few rows are brief work"
 
 
+@pytest.mark.slow(seconds=2)
 def test_tasks_come_to_the_same_of_what_a_protocol_shows(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,8 +16,10 @@ from checker.explore.reduction import MOST_CASES, Reducing
 from checker.explore.result import Limits
 from invariants import properties_of
 from tests.sources import never
+from traces.record.simulated import simulated_trace
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
+from zabspec.simulator.run import Run
 
 TEXT = (
     '''"""A follower learns of a loss after another was heard."""
@@ -467,3 +469,14 @@ def test_no_ghost_is_dropped_that_an_oracle_looks_at(tmp_path: Path) -> None:
     full = Explorer(Compiled.of(model, judged, False)[0], 1).run(NO_LIMITS, True)
     ample = AmpleExplorer(Narrowing(model, judged, False), 1).run(NO_LIMITS, True)
     assert [*full.violations] == [*ample.violations] == ["one-leader-an-epoch"]
+
+
+@pytest.mark.slow(seconds=3)
+def test_who_does_not_lead_abcasts_in_no_simulated_run(tmp_path: Path) -> None:
+    """As in no explored one, whatever the protocol says of it; each step of such a run is one of the explorer's."""
+    path = tmp_path / "one_leader.py"
+    path.write_text(ONE_LEADER.replace("    return s.role[p] == LEADING\n", "    return True\n"))
+    trace = simulated_trace(Run(1, 2, 24, proposals=7, protocol=str(path)))
+    roles = [step.word.kind for step in trace.steps]
+    assert "abcast" in roles
+    assert roles.index("oracle") < roles.index("abcast")

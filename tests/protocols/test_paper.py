@@ -905,9 +905,9 @@ def test_f_3_3_delivers_all_that_precede_it_first() -> None:
     assert run.delivered(1) == ["1.1", "1.2"]
 
 
-def joining() -> Run:
+def joining(variant: str = "") -> Run:
     """0 leads epoch 1 with 1; one transaction is committed, one is not; 2 is about to join."""
-    run = Run().establish(0, 1)
+    run = Run(variant=variant).establish(0, 1)
     run.abcast(0)
     run.settle(0, 1)
     run.abcast(0)
@@ -953,8 +953,48 @@ def test_l_3_4_sends_a_commit_and_takes_the_follower_into_Q() -> None:
     assert run.to_follower(2) == ["COMMIT_LD(1, 1.1)"]
 
 
+def join(run: Run) -> Run:
+    """2 joins 0, which takes the acknowledgement of NEWLEADER."""
+    run.leader(0, 2)
+    run.follower(2)
+    run.follower(2)
+    run.leader(0, 2)  # ACK-E
+    assert run.leader(0, 2) == {"l.3.4"}
+    return run
+
+
+@pytest.mark.parametrize(
+    ("variant", "sent"), [("", ["COMMIT_LD(1, 1.1)", "COMMIT(1, 1.2)"]), ("acks-ignored", ["COMMIT_LD(1, 1.1)"])]
+)
+def test_l_3_4_the_acknowledgment_counts_for_beta(variant: str, sent: list[str]) -> None:
+    """2 accepted 1.2 with NEWLEADER (f.2.1): with the leader's own acknowledgement that is a quorum (l.3.2)."""
+    run = joining(variant)
+    run.follower(0)
+    run.leader(0, 0)
+    assert run.s.committed[0] == 1
+    join(run)
+    assert run.to_follower(2) == sent
+    assert run.s.committed[0] == len(sent)
+
+
+def test_V_C_the_acknowledgment_counts_for_nothing_of_I() -> None:
+    """The NEWLEADER(e, I_e) proposal has already been committed; a leader that commits each proposal with its own
+    quorum counts none for it either."""
+    run = Run(variant="commit-out-of-order", timeouts=2).establish(0, 1)
+    run.abcast(0)
+    run.settle(0, 1)
+    run.time_out(0)
+    run.follower_learns(1)
+    run.establish(0, 1)
+    assert run.s.committed[0] == len(run.s.log[0]) == 1
+    run.oracle(2, 0)
+    join(run)
+    assert not set(run.s.acks[0][0])
+
+
 def test_l_3_4_the_joiner_delivers_what_is_committed_and_no_more() -> None:
-    run = joining().settle(0, 2)
+    run = join(joining())
+    run.follower(2)
     assert run.history(2) == ["1.1", "1.2"]
     assert run.delivered(2) == ["1.1"]
     assert run.s.phase[2] == BROADCAST

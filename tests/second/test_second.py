@@ -216,6 +216,15 @@ def test_simulated_runs_that_were_none_of_the_model(seed: int, tmp_path: Path, r
     assert outcome.compared == ["simulated"]
 
 
+@pytest.mark.slow(seconds=3)
+def test_a_process_that_is_down_abcasts_in_no_run(tmp_path: Path, reference: Reference) -> None:
+    """One whose crash leaves its role as it was did, in simulated runs."""
+    made = drawn(110079, ["connections duplicating: bounded_by_world"])
+    assert "abcast(" in made.text
+    outcome = check(made, tmp_path, ("simulated",), reference)
+    assert (outcome.status, outcome.compared) == ("same", ["simulated"]), outcome.line()
+
+
 SPENDS = """
 from zabcheck.language import State, Node, Int, NodeId, action, declare, on_disk, volatile
 def state(size):

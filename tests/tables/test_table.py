@@ -154,7 +154,8 @@ def test_simulate_and_export_write_tables(tmp_path: Path) -> None:
     assert report["runs"] == 1
     assert {v["property"] for v in report["violations"]} >= {"total-order", "prefix"}
     trace = tmp_path / "t.json"
-    zabcheck("--variant", "commit-named-only", "--timeouts", 1, "--crashes", 0, "--losses", 0, "--trace", trace)
+    variant = "commit-named-only,acks-ignored"
+    zabcheck("--variant", variant, "--timeouts", 1, "--crashes", 0, "--losses", 0, "--trace", trace)
     assert zabcheck("export", trace, "--to", "parquet", "--output", path).exit_code == 0
     found = zabcheck("judge", path)
     assert found.exit_code == 1

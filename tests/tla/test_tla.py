@@ -53,7 +53,7 @@ WIDE: dict[str, dict[str, object]] = {
     "zab-one": {**TINY, "nodes": 1, "txns": 2, "timeouts": 2, "crashes": 1},
     "no-promise": {**TINY, "timeouts": 1, "variant": "no-promise"},
     "epoch-then-history": {**TINY, "timeouts": 1, "crashes": 1, "variant": "epoch-then-history"},
-    "join-acks-proposals": {**TINY, "txns": 2, "timeouts": 1, "variant": "join-acks-proposals"},
+    "acks-ignored": {**TINY, "txns": 2, "timeouts": 1, "variant": "acks-ignored"},
     "history-by-length": {**TINY, "txns": 2, "timeouts": 1, "variant": "history-by-length"},
     "unordered": {**TINY, "txns": 2, "network": "unordered"},
     "lossy": {**TINY, "losses": 1, "network": "lossy", "drops": 1},

@@ -19,7 +19,7 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -81,16 +81,12 @@ class Filling:
 
 
 # Which view shows that a property is surely violated, and which that it may be.
-LEAST, MOST, ABOVE_ALL, RELATED, CROSSED, ALIKE, SOMEONE, TOGETHER = range(8)
-SURE = {
-    "delivered-is-chosen": CROSSED, "strict-causality": CROSSED, "one-primary-an-epoch": ALIKE,
-    "primary-integrity": SOMEONE,
-}  # fmt: skip
+LEAST, MOST, ABOVE_ALL, RELATED, CROSSED, SOMEONE = range(6)
+SURE = {"delivered-is-chosen": CROSSED, "strict-causality": CROSSED, "primary-integrity": SOMEONE}
 MAY: dict[str, tuple[int, ...]] = {
     "local-primary-order": (RELATED,), "prefix": (RELATED,), "po-causal-order": (RELATED,),
     "global-primary-order": (MOST, ABOVE_ALL), "primary-integrity": (MOST, ABOVE_ALL),
     "causal-order": (MOST, ABOVE_ALL, RELATED), "delivered-is-chosen": (ABOVE_ALL,),
-    "one-primary-an-epoch": (MOST, TOGETHER),
 }  # fmt: skip
 
 
@@ -216,8 +212,9 @@ def shown(runs: Runs, sources: Sequence[Any], done: int, view: int, name: str) -
     Args:
         done: how many views are those of other ways.
     """
-    begin = int(runs.starts[done + view])
-    return tuple(r if r < 0 else int(sources[done + view][r - begin]) for r in runs.witness(done + view)[name])
+    begin, of = int(runs.starts[done + view]), sources[done + view]
+    by, *found = (r if r < 0 else int(of[r - begin]) for r in runs.witness(done + view)[name])
+    return by, *dict.fromkeys(found)  # two rows of a view may be one
 
 
 def not_shown(view: int, name: str) -> tuple[int, ...]:
@@ -392,8 +389,8 @@ class Partial:
         """
         out = {}
         for name in names:
-            if name == "delivered-stands":
-                out[name] = self.delivered_stands()
+            if name in DIRECTLY:
+                out[name] = DIRECTLY[name](self)
                 continue
             sure, may = places[SURE.get(name, LEAST)], [k for v in MAY.get(name, (MOST,)) for k in places[v]]
             broken, met = masks[:, 1] >> BITS[name] & 1, masks[:, 2] >> BITS[name] & 1
@@ -415,13 +412,25 @@ class Partial:
             (ABOVE_ALL, Filling(True, False, True, above)),
             (RELATED, Filling(True, False, False, related)),
             (CROSSED, Filling(False, True, False, related)),
-            (ALIKE, Filling(False, False, False, alike)),
         ]
         if self.nobody < numbers.MOST:
             out.append((SOMEONE, Filling(False, False, False, someone)))
-        for epoch in (*self.known("primary_epoch", self.abcasts), BELOW):
-            out.append((TOGETHER, Filling(True, False, False, together(epoch))))
         return out
+
+    def one_primary_an_epoch(self) -> Conclusion:
+        """Abcasts in one epoch are of one instance: those two are shown of which that is known."""
+        sure: tuple[int, ...] = ()
+        may = False
+        for k, b in enumerate(self.abcasts):
+            p, epoch, attempt = self.instance(b)
+            for a in self.abcasts[:k]:
+                q, other, before = self.instance(a)
+                if epoch is not None and epoch == other and united((p, attempt), (q, before)) is None:
+                    sure = sure or (b, a, b, -1, -1)
+                same = None not in (p, attempt) and (p, attempt) == (q, before)
+                may |= not same and (epoch is None or other in (None, epoch))
+        met = bool(self.abcasts)
+        return Conclusion("violated", sure) if sure else Conclusion("open" if may else "held" if met else NOT_REACHED)
 
     def delivered_stands(self) -> Conclusion:
         """A history that replaces another begins with what was delivered in the pass under way."""
@@ -486,17 +495,6 @@ def above(run: Partial, row: int) -> list[dict[str, int]]:
     return [{"attempt": BELOW - row, **unless_known(run, row, ABOVE - row)}]
 
 
-@cache
-def together(epoch: int) -> Callable[[Partial, int], list[dict[str, int]]]:
-    """All are of this epoch, if they may be, and each of an instance of its own, if it may be."""
-
-    def filled(run: Partial, row: int) -> list[dict[str, int]]:
-        own = {} if None not in run.instance(row)[::2] else {"attempt": BELOW - row}
-        return [{**own, **unless_known(run, row, epoch)}]
-
-    return filled
-
-
 def unless_known(run: Partial, row: int, epoch: int) -> dict[str, int]:
     return {"primary_epoch": epoch} if run.columns["primary_epoch"][row] == NULL else {}
 
@@ -514,12 +512,13 @@ def related(run: Partial, row: int) -> list[dict[str, int]]:
     return run.relations[own]
 
 
-def alike(run: Partial, row: int) -> list[dict[str, int]]:
-    """By a process and in an attempt that others of its epoch have, if one has."""
-    same = [r for r in run.abcasts if run.columns["primary_epoch"][r] == run.columns["primary_epoch"][row]]
-    return [{c: (run.known(c, same) or [0])[0] for c in ("process", "attempt") if run.columns[c][row] == NULL}]
-
-
 def someone(run: Partial, row: int) -> list[dict[str, int]]:
     """By somebody who had delivered whatever anyone had."""
     return [{"process": run.nobody} if run.columns["process"][row] == NULL else {}]
+
+
+# What is compared row by row: the view that breaks it would show rows of which that is not known.
+DIRECTLY: dict[str, Callable[[Partial], Conclusion]] = {
+    "one-primary-an-epoch": Partial.one_primary_an_epoch,
+    "delivered-stands": Partial.delivered_stands,
+}

@@ -15,6 +15,7 @@ from zabspec.zab import BROADCAST, DOWN, ESTABLISHED, LEADING
 __all__ = ["GOALS", "RULES"]
 
 RULES = connections  # of its stable phase
+YIELDS = "yield-to-promise"  # the reading under which nobody is locked out (docs/live.md)
 
 
 def waits_to_join(s: State, p: Node, named: Node) -> bool:
@@ -45,7 +46,7 @@ def waits_to_deliver(s: State, p: Node, named: Node) -> bool:
 
 GOALS = (
     ProgressProperty("follows", "DSN'11 VI.D", waits_to_follow),
-    ProgressProperty("joins", "DSN'11 VI.D", waits_to_join),
+    ProgressProperty("joins", "DSN'11 VI.D", waits_to_join, holds_with=YIELDS),
     ProgressProperty("commits", "DSN'11 claim 7", waits_to_commit),
-    ProgressProperty("delivers", "DSN'11 VI.D", waits_to_deliver),
+    ProgressProperty("delivers", "DSN'11 VI.D", waits_to_deliver, holds_with=YIELDS),
 )

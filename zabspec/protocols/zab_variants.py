@@ -16,7 +16,7 @@ from zabspec.worlds.actor import disconnect, durable, send_to_follower, send_to_
 from zabspec.zab import (
     ACK_E, ACK_LD, BROADCAST, CEPOCH, COMMIT, COMMIT_LD, NEWEPOCH, NEWLEADER, PROMISING, PROPOSE, SYNCHRONIZATION,
     SYNCHRONIZING, accept_history, become_established, commit, committed_for_joiner, compare_zxid, deliver_up_to, f_3_1,
-    last, quorum, receives_proposals, to_commit, to_election, zxid_le,
+    last, quorum, receives_proposals, to_election, zxid_le,
 )  # fmt: skip
 
 __all__ = ["VARIANTS"]
@@ -211,8 +211,6 @@ def nobody_is_joining(s: State, p: Node) -> bool:
 
 def catches_up(s: State, l: Node, f: Node, m: ACK_LD) -> None:
     """l.3.4 with what was proposed since the NEWLEADER that is acknowledged, before its commit."""
-    s.joining[l].discard(f)
-    s.Q[l].add(f)
     for k in range(len(s.log[l])):
         if not zxid_le(s.log[l][k], m.txn):
             send_to_follower(s, l, f, PROPOSE(epoch=s.new_epoch[l], txn=s.log[l][k]))
@@ -220,25 +218,16 @@ def catches_up(s: State, l: Node, f: Node, m: ACK_LD) -> None:
 
 
 def commit_newleader_again(s: State, l: Node, f: Node, m: ACK_LD) -> None:
-    """l.3.4 with a commit to every follower: to those in Q it is the old one, of I_e'."""
+    """l.3.4 with a commit to every follower: to those that were in Q it is the old one, of I_e'."""
     for g in range(s.NODES):
-        if g in s.Q[l]:
+        if g in s.Q[l] and g != f:
             send_to_follower(s, l, g, COMMIT_LD(epoch=s.new_epoch[l], txn=last_of_initial(s, l)))
-    s.joining[l].discard(f)
-    s.Q[l].add(f)
     send_to_follower(s, l, f, COMMIT_LD(epoch=s.new_epoch[l], txn=committed_for_joiner(s, l, m)))
 
 
-def acknowledges_proposals(s: State, l: Node, f: Node, m: ACK_LD) -> None:
-    """l.3.4, and the acknowledgement of NEWLEADER counts for each proposal it carried (l.3.2)."""
-    s.joining[l].discard(f)
-    s.Q[l].add(f)
-    send_to_follower(s, l, f, COMMIT_LD(epoch=s.new_epoch[l], txn=committed_for_joiner(s, l, m)))
-    for k in range(len(s.log[l])):
-        if zxid_le(s.log[l][k], m.txn) and to_commit(s, l, k):
-            s.acks[l][k].add(f)
-            if len(s.acks[l][k]) >= quorum(s):
-                commit(s, l, k)
+def nothing_with_newleader(s: State, l: Node, k: int, m: ACK_LD) -> bool:
+    """V.C, of a NEWLEADER that carries more than I_e' too: its acknowledgement counts for no proposal."""
+    return False
 
 
 def yields_to_promise(s: State, l: Node, f: Node, m: CEPOCH) -> None:
@@ -412,7 +401,7 @@ TABLE = (
             "commit of NEWLEADER in whatever phase it comes"
         ),
         safe=True,
-        overrides={"l_3_4": commit_newleader_again, "f_2_2": commit_in_any_phase},
+        overrides={"commit_newleader": commit_newleader_again, "f_2_2": commit_in_any_phase},
     ),
     # Phase 3
     Variant(
@@ -425,15 +414,13 @@ TABLE = (
         name="commit-named-only",
         rule="f.3.3",
         summary="COMMIT delivers the transaction it names, and not what precedes it",
+        safe=True,
         overrides={"f_3_3": deliver_named},
     ),
     Variant(
         name="commit-out-of-order",
         rule="l.3.2",
-        summary=(
-            "each proposal is committed when that one has its quorum, so that the commit of an earlier "
-            "one may follow that of a later one"
-        ),
+        summary="each proposal is committed when that one has its quorum, whatever later one is committed",
         safe=True,
         overrides={"to_commit": lacks_quorum, "commit": commit_each},
     ),
@@ -457,7 +444,7 @@ TABLE = (
         rule="l.3.1, l.3.4",
         summary="proposals go to Q; what a joiner missed since NEWLEADER it is sent before the commit of NEWLEADER",
         safe=True,
-        overrides={"receives_proposals": in_q, "l_3_4": catches_up},
+        overrides={"receives_proposals": in_q, "commit_newleader": catches_up},
     ),
     Variant(
         name="propose-in-broadcast-only",
@@ -487,11 +474,11 @@ TABLE = (
         overrides={"committed_for_joiner": initial_for_joiner},
     ),
     Variant(
-        name="join-acks-proposals",
+        name="acks-ignored",
         rule="l.3.4, l.3.2",
-        summary="a joiner's acknowledgement of NEWLEADER acknowledges the proposals that it carried",
+        summary="a joiner's acknowledgement of NEWLEADER is not counted for the proposals that it carried",
         safe=True,
-        overrides={"l_3_4": acknowledges_proposals},
+        overrides={"acknowledged_with_newleader": nothing_with_newleader},
     ),
     Variant(
         name="commits-to-joiners",

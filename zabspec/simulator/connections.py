@@ -377,3 +377,8 @@ def time_out(s: State, p: Node) -> None:
         s.deadline[p] = HELD
         on_timeout(s, p)
         after_event(s)
+
+
+def serves(s: State, p: Node) -> bool:
+    """Whether it leads."""
+    return s.role[p] == LEADING

@@ -19,6 +19,7 @@ from zabspec.simulator.network import (
     link_healed,
     links_of_crashed,
     lose_link,
+    serves,
     time_out,
 )
 from zabspec.worlds.actor import (
@@ -137,7 +138,7 @@ def inject(s: State) -> None:
     """All that waits goes to the leader with the lowest id, if there is one (reading 13), as long as it may abcast."""
     for p in range(s.NODES):
         if s.client < 0 or s.client == p:
-            while s.waiting > 0 and may_abcast(s, p):
+            while s.waiting > 0 and not is_down(s, p) and serves(s, p) and may_abcast(s, p):
                 s.waiting = s.waiting - 1
                 on_abcast(s, p)
                 after_event(s)

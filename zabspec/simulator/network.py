@@ -35,3 +35,8 @@ def links_of_crashed(s: State, p: Node) -> None:
 
 def time_out(s: State, p: Node) -> None:
     """Process p has waited too long, whatever its timers say."""
+
+
+def serves(s: State, p: Node) -> bool:
+    """Whether the world lets process p, which is up, abcast."""
+    return True

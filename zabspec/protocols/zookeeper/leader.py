@@ -166,6 +166,11 @@ def start_serving(s: State, l: Node) -> None:
     s.last_proposed[l] = first_of(s.term[l])
     s.last_committed[l] = first_of(s.term[l])
     s.last_processed[l] = first_of(s.term[l])
+    open_to_settled(s, l)
+
+
+def open_to_settled(s: State, l: Node) -> None:
+    """The LearnerHandlers that wait for the server to run go on."""
     for f in range(s.NODES):
         if f in s.settled[l]:
             open_to(s, l, f)

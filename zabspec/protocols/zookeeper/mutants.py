@@ -8,7 +8,7 @@ from types import FunctionType
 from zabspec.authoring.declaration import Variant
 from zabspec.language.lang import Node, State
 from zabspec.protocols.zookeeper.broadcast import leader_commits, process_ack
-from zabspec.protocols.zookeeper.leader import open_to
+from zabspec.protocols.zookeeper.leader import open_to, open_to_settled
 from zabspec.protocols.zookeeper.learner import after_snapshot, apply_in_sync
 from zabspec.protocols.zookeeper.observed import exposes, founds, proposes
 from zabspec.protocols.zookeeper.releases import (
@@ -22,7 +22,6 @@ from zabspec.protocols.zookeeper.releases import (
 from zabspec.protocols.zookeeper.state import (
     ACK,
     ACKEPOCH,
-    COMMIT,
     DIFF,
     EPOCH_ACKED,
     LEADERINFO,
@@ -35,7 +34,12 @@ from zabspec.protocols.zookeeper.state import (
     first_of,
 )
 from zabspec.protocols.zookeeper.storage import apply_to_tree, apply_txn, fast_forward, newest_snapshot, saved_tree
-from zabspec.protocols.zookeeper.sync import send_committed, start_forwarding
+from zabspec.protocols.zookeeper.sync import (
+    forward_outstanding,
+    forward_to_be_applied,
+    send_committed,
+    start_forwarding,
+)
 from zabspec.worlds.actor import send_to_follower, send_to_leader
 
 # The order of a text's actions is that of its names: those of other modules come from there.
@@ -208,19 +212,14 @@ def diverged_gets_diff(s: State, l: Node, f: Node, p: int) -> None:
 def forwards_what_is_outstanding(s: State, l: Node, f: Node, base: int) -> None:
     """Leader.startForwarding without toBeApplied."""
     if s.last_proposed[l] > base:
-        for zxid in s.outstanding[l]:
-            if zxid > base:
-                send_to_follower(s, l, f, PROPOSAL(zxid=zxid))
+        forward_outstanding(s, l, f, base)
     s.forwarding[l].add(f)
 
 
 def forwards_what_is_committed(s: State, l: Node, f: Node, base: int) -> None:
     """Leader.startForwarding without outstandingProposals."""
     if s.last_proposed[l] > base:
-        for zxid in s.to_be_applied[l]:
-            if zxid > base:
-                send_to_follower(s, l, f, PROPOSAL(zxid=zxid))
-                send_to_follower(s, l, f, COMMIT(zxid=zxid))
+        forward_to_be_applied(s, l, f, base)
     s.forwarding[l].add(f)
 
 
@@ -281,11 +280,7 @@ def goes_on_counting(s: State, l: Node) -> None:
     s.last_proposed[l] = s.last_processed[l]
     s.last_committed[l] = s.last_processed[l]
     s.last_processed[l] = first_of(s.term[l])
-    for f in range(s.NODES):
-        if f in s.settled[l]:
-            open_to(s, l, f)
-    s.settled[l].clear()
-    s.new_leader_acks[l].clear()
+    open_to_settled(s, l)
 
 
 def not_forwarded(s: State, p: Node) -> None:

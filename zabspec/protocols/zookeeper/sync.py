@@ -93,11 +93,19 @@ def send_committed(s: State, l: Node, f: Node, p: int) -> None:
 def start_forwarding(s: State, l: Node, f: Node, base: int) -> None:
     """Leader.startForwarding: what is committed and not applied, then what is outstanding; from now on all."""
     if s.last_proposed[l] > base:
-        for zxid in s.to_be_applied[l]:
-            if zxid > base:
-                send_to_follower(s, l, f, PROPOSAL(zxid=zxid))
-                send_to_follower(s, l, f, COMMIT(zxid=zxid))
-        for zxid in s.outstanding[l]:
-            if zxid > base:
-                send_to_follower(s, l, f, PROPOSAL(zxid=zxid))
+        forward_to_be_applied(s, l, f, base)
+        forward_outstanding(s, l, f, base)
     s.forwarding[l].add(f)
+
+
+def forward_to_be_applied(s: State, l: Node, f: Node, base: int) -> None:
+    for zxid in s.to_be_applied[l]:
+        if zxid > base:
+            send_to_follower(s, l, f, PROPOSAL(zxid=zxid))
+            send_to_follower(s, l, f, COMMIT(zxid=zxid))
+
+
+def forward_outstanding(s: State, l: Node, f: Node, base: int) -> None:
+    for zxid in s.outstanding[l]:
+        if zxid > base:
+            send_to_follower(s, l, f, PROPOSAL(zxid=zxid))
