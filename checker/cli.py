@@ -7,7 +7,7 @@ down). Imports are made where they are needed, so that a small question is answe
 
 from __future__ import annotations
 
-from checker import signal_bootstrap, signals
+from checker import signal_bootstrap
 
 # isort: split
 
@@ -16,9 +16,10 @@ from typing import Any
 import click
 
 from checker.commands import shared_options as shared
-from checker.commands.common import HELD, Commands, at_least, budget_options, seconds
+from checker.commands.common import HELD, VERSION, Answer, Commands, at_least, budget_options, seconds
 from checker.commands.explore import explore
 from checker.commands.publishing import format_options
+from zabspec.signals import release
 
 __all__ = ["main"]
 
@@ -159,9 +160,9 @@ Examples:
 @format_options("explore")
 @shared.TRACE
 @shared.NO_TRACE
-@click.version_option(package_name="zabcheck", prog_name="zabcheck")
+@VERSION
 @click.pass_context
-def main(ctx: click.Context, /, **options: Any) -> int:
+def main(ctx: click.Context, /, **options: Any) -> Answer:
     """Explore a protocol breadth-first and say which of the paper's properties hold.
 
     Exit codes: 0 all held, 1 a violation was found and written down, 2 the question was wrong,
@@ -176,7 +177,7 @@ def main(ctx: click.Context, /, **options: Any) -> int:
     ]
     if given:
         raise click.UsageError(f"{given[0]} is for an exploration and does not go with {ctx.invoked_subcommand}")
-    return HELD
+    return Answer(HELD)
 
 
-signals.release(signal_bootstrap.BEFORE)
+release(signal_bootstrap.BEFORE)

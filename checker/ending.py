@@ -1,4 +1,9 @@
-"""How every command ends: its exit code, its sentence, and a file for what nobody foresaw."""
+"""How every command ends: with one answer, whose exit code is settled before any of it is written.
+
+A command returns an `Answer`; a command that has none raises. `ended` makes an answer of that, too. Then signals are no
+longer heard, and `delivered` writes it: files, stdout, stderr. So what is on stdout never contradicts the exit code
+(docs/decisions/0014-rooms.md). An error that nobody foresaw is written down in a file.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +16,22 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 
 from checker.errors import NoVerdict, RequestError
-from checker.plain_text import one_line, plain, sentence
+from checker.output_files import append_file, never, write_all, write_file
+from checker.plain_text import Verbatim, one_line, plain, sentence
 from zabspec.files import is_cwd_gone
+from zabspec.signals import SignalHandler
 
 __all__ = [
-    "HELD", "INTERRUPTED", "NO_VERDICT", "VIOLATED", "WRONG", "NoVerdict", "complain", "cut_short",
-    "end_where_it_stands", "ended", "hush", "one_line", "open_streams", "plain", "say", "say_error", "settle",
+    "HELD", "INTERRUPTED", "NO_VERDICT", "VIOLATED", "WRONG", "Answer", "Answered", "NoVerdict", "complain",
+    "cut_short", "delivered", "end_where_it_stands", "ended", "no_answer", "one_line", "open_streams", "plain",
+    "refused", "settle", "write_now",
 ]  # fmt: skip
 
 HELD, VIOLATED, WRONG, NO_VERDICT = 0, 1, 2, 3
@@ -42,10 +51,80 @@ UNUSABLE = (
 UNMAPPED = ("failed to map segment", "cannot map zero-fill pages", "cannot allocate memory in static TLS")
 # What Python 3.11 raises a SystemError with where its own stack finds no memory to grow into.
 NO_STACK = ("error return without exception set", "returned NULL without setting an exception")
-# What an output has written: JSON is written once.
-_written = threading.Event()
+_begun = threading.Event()  # an answer in parts: the first was written
 
 # --- what is said ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command came to.
+
+    Attributes:
+        code: the exit code; 3 if a file, or stdout, cannot be written.
+        texts: for stdout, each on lines of its own.
+        content: for stdout instead, as JSON. The `exit_code` of an object is that of the process.
+        files: what is written to which.
+        summary: what is added to which file, the summary of a step of GitHub Actions.
+        notes: sentences for stderr.
+        source: lines of a protocol's source that the notes are about.
+        indent: of JSON.
+        trouble: why the code is another one than that of what was found; `error` in JSON.
+    """
+
+    code: int
+    texts: Sequence[str] = ()
+    content: Any = None
+    files: Sequence[tuple[Path, bytes]] = ()
+    summary: tuple[Path, bytes] | None = None
+    notes: Sequence[str] = ()
+    source: Sequence[str] = ()
+    indent: int | None = 1
+    trouble: str = ""
+
+    @classmethod
+    def of(
+        cls, code: int, as_json: bool, content: Callable[[], Any], text: Callable[[], str | Sequence[str]], **more: Any
+    ) -> Answer:
+        """Return an answer as JSON, or as text."""
+        if as_json:
+            return cls(code, content=content(), **more)
+        made = text()
+        return cls(code, [made] if isinstance(made, str) else made, **more)
+
+    def text(self, code: int, trouble: str = "") -> str:
+        """Return what goes to stdout.
+
+        Args:
+            code: the exit code of the process.
+            trouble: why it is another one than that of the answer.
+        """
+        trouble = self.trouble or trouble
+        if self.content is not None:
+            mine = self.content
+            if isinstance(mine, dict) and "exit_code" in mine:
+                mine = mine | {"exit_code": code} | ({"error": plain(trouble)} if trouble else {})
+            return f"{plain(json.dumps(mine, indent=self.indent))}\n"
+        return "".join(map(whole_lines, self.texts))
+
+
+class Answered(Exception):
+    """Raised where click returns nothing: `--help`, `--version`.
+
+    Attributes:
+        answer: the answer.
+    """
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__()
+        self.answer = answer
+
+
+def whole_lines(text: str) -> str:
+    """Return text as it is written: without what a terminal obeys, and with an end of line."""
+    if isinstance(text, Verbatim):
+        return text
+    return plain(text) if text.endswith("\n") else f"{plain(text)}\n"
 
 
 def complain(text: str) -> None:
@@ -54,56 +133,28 @@ def complain(text: str) -> None:
         click.echo(f"zabcheck: {sentence(text)}", err=True)
 
 
-def point(problem: BaseException | None) -> None:
-    """Show the line of the source that an error is about, with a caret under the column."""
+def write_now(text: str) -> None:
+    """Write a part of an answer on stdout, before the exit code is known.
+
+    Raises:
+        NoVerdict: it cannot be written.
+    """
+    _begun.set()
+    trouble = written(sys.stdout, whole_lines(text))
+    if trouble:
+        raise NoVerdict(f"cannot write to stdout: {trouble}")
+
+
+def pointed_at(problem: BaseException | None) -> list[str]:
+    """Return the line of the source that an error is about, and one with a caret under the column."""
     while problem is not None and getattr(problem, "place", None) is None:
         problem = problem.__cause__ or problem.__context__
     if problem is None:
-        return
+        return []
     from zabspec.language.diagnostics import pointed
 
-    for line in pointed(problem.place).splitlines():  # type: ignore[attr-defined]
-        with contextlib.suppress(OSError, ValueError):
-            click.echo(f"    {plain(line)}", err=True)
-
-
-def hush() -> None:
-    """Stop writing to stdout: what the interpreter would flush at its end goes nowhere."""
-    nowhere(sys.stdout)
-
-
-def nowhere(stream: TextIO) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, stream.fileno())
-        os.close(null)
-
-
-def say(text: str, code: int) -> int:
-    """Write the answer on stdout; returns the exit code.
-
-    A reader that has gone away (`| head`) changes nothing; a full disk is exit 3.
-    """
-    text = plain(text)
-    _written.set()
-    try:
-        click.echo(text, nl=not text.endswith("\n"))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        hush()
-    except OSError as problem:
-        hush()
-        found = f"; what was found: {text.splitlines()[0]}" if not text.startswith(("{\n", "[\n")) else ""
-        complain(f"cannot write to stdout: {problem.strerror}{found}")
-        return NO_VERDICT
-    return code
-
-
-def tell(text: str, code: int) -> int:
-    """As `say`, of sentences that may be longer than a line: folded to 80 columns."""
-    from traces.explain.folding import fitted
-
-    return say(fitted(text), code)
+    lines: list[str] = pointed(problem.place).splitlines()  # type: ignore[attr-defined]
+    return lines
 
 
 # --- the streams -----------------------------------------------------------------------------------
@@ -123,9 +174,38 @@ def open_streams() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
+def nowhere(stream: TextIO) -> None:
+    """Stop writing to a stream: what the interpreter would flush at its end goes nowhere."""
+    with contextlib.suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
+
+
+def written(stream: TextIO, text: str, given_up: Callable[[], bool] = never) -> str:
+    """Write to a standard stream; return what went wrong. A reader that has gone away (`| head`) changes nothing.
+
+    Raises:
+        KeyboardInterrupt: the reader takes nothing, and it was given up.
+    """
+    try:
+        if stream is sys.__stdout__ or stream is sys.__stderr__:
+            stream.flush()
+            write_all(stream.fileno(), text.encode(stream.encoding, "backslashreplace"), given_up)
+        else:  # of tests, or a notebook
+            stream.write(text)
+            stream.flush()
+    except BrokenPipeError:
+        nowhere(stream)
+    except (OSError, ValueError) as problem:
+        nowhere(stream)
+        return getattr(problem, "strerror", None) or str(problem)
+    return ""
+
+
 def settle() -> None:
     """What the interpreter cannot flush at its end would be an exit code of its own."""
-    for stream in (sys.stdout, sys.stderr):
+    for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()
         except (OSError, ValueError):
@@ -143,53 +223,91 @@ def end_where_it_stands(code: int) -> None:
 # --- the end ---------------------------------------------------------------------------------------
 
 
-def ended(work: Callable[[], object], words: Sequence[str]) -> int:
-    """Return the exit code of a command, however it ends, and write the sentence that belongs to it.
-
-    No other place maps exceptions to exit codes. With `--json` a command that is cut short before it has written
-    anything writes an object with `exit_code` and `error`.
+def ended(work: Callable[[], object], words: Sequence[str]) -> Answer:
+    """Return the answer of a command, however it ends. Nothing of it has been written.
 
     Args:
-        work: the command; returns its exit code.
+        work: the command; returns its answer.
         words: what it was called with.
     """
-    _written.clear()
+    _begun.clear()
     try:
-        code = work()
-        sys.stdout.flush()
-    except click.ClickException as problem:
-        complain(problem.format_message())
-        point(problem)
-        return WRONG
-    except RequestError as problem:
-        complain(str(problem))
-        point(problem)
-        return WRONG
-    except BrokenPipeError:
-        hush()
-        return NO_VERDICT
+        made = work()
+    except Answered as instead:
+        return instead.answer
     except (Exception, SystemExit, KeyboardInterrupt) as problem:
-        if said := wrong_text(problem) or wrong_file(problem, words):
-            complain(said)
-            point(problem)
-            return WRONG
-        cut = cut_short(problem) or NoVerdict(unforeseen(problem, words), foreseen=False)
-        if "--json" in words and not _written.is_set():
-            say_error(cut.message, NO_VERDICT)
-        if not isinstance(problem, NoVerdict | KeyboardInterrupt | click.Abort):
-            hush()
-        complain(cut.message)
-        return NO_VERDICT
-    return code if isinstance(code, int) else HELD
+        return no_answer(problem, words)
+    return made if isinstance(made, Answer) else Answer(HELD)
 
 
-def say_error(sentence: str, code: int) -> None:
-    """Write on stdout, as JSON, that there is no answer and why."""
-    with contextlib.suppress(Exception):  # memory may be short
+def no_answer(problem: BaseException, words: Sequence[str]) -> Answer:
+    """Return what is said instead of an answer. No other place maps exceptions to exit codes.
+
+    With `--json` a command that is cut short before it has written anything writes an object with `exit_code` and
+    `error`.
+    """
+    if isinstance(problem, click.ClickException | RequestError):
+        return refused(problem)
+    if isinstance(problem, BrokenPipeError):
+        return Answer(NO_VERDICT)
+    if said := wrong_text(problem) or wrong_file(problem, words):
+        return Answer(WRONG, notes=[said], source=pointed_at(problem))
+    cut = cut_short(problem) or NoVerdict(unforeseen(problem, words), foreseen=False)
+    wanted = "--json" in words and not _begun.is_set()
+    return Answer(NO_VERDICT, content=error(cut.message, NO_VERDICT) if wanted else None, notes=[cut.message])
+
+
+def refused(problem: click.ClickException | RequestError, as_json: bool = False) -> Answer:
+    """Return that the request is wrong.
+
+    Args:
+        as_json: stdout says so, too.
+    """
+    said = problem.format_message() if isinstance(problem, click.ClickException) else str(problem)
+    content = error(said, WRONG) if as_json else None
+    return Answer(WRONG, content=content, notes=[said], source=pointed_at(problem))
+
+
+def error(sentence: str, code: int) -> dict[str, Any] | None:
+    """Return, for JSON, that there is no answer and why; None where memory is too short even for that."""
+    with contextlib.suppress(Exception):
         from importlib.metadata import version
 
-        answer = {"format": 1, "zabcheck": version("zabcheck"), "exit_code": code, "error": plain(sentence)}
-        say(json.dumps(answer, indent=1), code)
+        return {"format": 1, "zabcheck": version("zabcheck"), "exit_code": code, "error": plain(sentence)}
+    return None
+
+
+def delivered(answer: Answer, handler: SignalHandler, words: Sequence[str]) -> int:
+    """Write an answer everywhere it goes; return the exit code, which no signal changes any more.
+
+    Args:
+        handler: hears nothing any more, except that somebody who waits for a reader gives up.
+        words: what the command was called with.
+    """
+    try:
+        text = answer.text(answer.code)
+        troubles = [write_file(path, data, lambda: handler.came) for path, data in answer.files]
+        troubles += [append_file(*answer.summary, "the step summary")] if answer.summary else []
+        if any(troubles):
+            text = answer.text(NO_VERDICT, next(filter(None, troubles)))
+    except (Exception, KeyboardInterrupt) as problem:  # stdout has nothing yet
+        answer, troubles = no_answer(problem, words), []
+        text = answer.text(answer.code)
+    notes = [*answer.notes, *filter(None, troubles)]
+    code = NO_VERDICT if any(troubles) else answer.code
+    try:
+        trouble = written(sys.stdout, text, lambda: handler.came) if text else ""
+        if trouble:
+            code = NO_VERDICT
+            found = f"; what was found: {text.splitlines()[0]}" if answer.content is None else ""
+            notes.insert(0, f"cannot write to stdout: {trouble}{found}")
+    except KeyboardInterrupt:
+        code, notes = NO_VERDICT, [INTERRUPTED]
+        nowhere(sys.stdout)
+    said = [f"zabcheck: {sentence(note)}\n" for note in notes] + [f"    {plain(line)}\n" for line in answer.source]
+    with contextlib.suppress(KeyboardInterrupt):
+        written(sys.stderr, "".join(said), lambda: handler.came)
+    return code
 
 
 def cut_short(problem: BaseException) -> NoVerdict | None:
@@ -270,10 +388,10 @@ def unforeseen(problem: BaseException, words: Sequence[str]) -> str:
 
 def places() -> Iterator[Path]:
     """Where a report may go: here, or where temporary files go."""
-    import tempfile
+    from zabspec.temporary import top
 
     name = f"zabcheck-error-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
-    for folder in (Path(), Path(tempfile.gettempdir())):
+    for folder in (Path(), top()):
         for again in ("", "-2", "-3", "-4"):
             yield folder / f"{name}{again}.txt"
 

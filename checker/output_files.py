@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from checker.errors import NoVerdict, RequestError
+from zabspec.files import write_whole
 
-__all__ = ["check_writable", "save_file", "write_file"]
+__all__ = ["append_file", "check_writable", "save_file", "write_all", "write_file"]
+
+PAUSE = 0.1  # seconds between two looks whether a signal came while a reader is waited for
 
 
 def check_writable(path: Path, option: str, regular: bool = False) -> None:
@@ -46,19 +51,56 @@ def check_writable(path: Path, option: str, regular: bool = False) -> None:
             raise RequestError(f"{option} {path}: nobody reads from this pipe") from None
 
 
-def write_file(path: Path, data: bytes) -> str:
-    """Write a file, whole or not at all where it is a regular one; returns what went wrong."""
-    regular = not path.exists() or path.is_file()
-    target = path.with_name(f".{path.name}.{os.getpid()}.new") if regular else path
+def never() -> bool:
+    return False
+
+
+def write_all(fd: int, data: bytes, given_up: Callable[[], bool] = never) -> None:
+    """Write bytes to a descriptor, as its reader takes them.
+
+    Args:
+        given_up: whether not to wait any longer for a reader who takes nothing; asked only then.
+
+    Raises:
+        KeyboardInterrupt: it was given up, and the reader has not taken all.
+    """
+    left = memoryview(data)
+    while left:
+        while not select.select([], [fd], [], PAUSE)[1]:
+            if given_up():
+                raise KeyboardInterrupt
+        with contextlib.suppress(BlockingIOError):
+            left = left[os.write(fd, left[: select.PIPE_BUF]) :]  # so much never waits where the reader takes something
+
+
+def write_file(path: Path, data: bytes, given_up: Callable[[], bool] = never) -> str:
+    """Write a file, whole or not at all where it is a regular one; returns what went wrong.
+
+    Args:
+        given_up: see `write_all`; of a pipe or a device.
+    """
     try:
-        target.write_bytes(data)
-        if regular:
-            os.replace(target, path)
+        if not path.exists() or path.is_file():
+            write_whole(path, data)
+        else:
+            with path.open("wb", buffering=0) as out:
+                write_all(out.fileno(), data, given_up)
     except OSError as problem:
-        if regular:
-            with contextlib.suppress(OSError):
-                target.unlink(missing_ok=True)
         return f"cannot write {path}: {problem.strerror}"
+    return ""
+
+
+def append_file(path: Path, data: bytes, what: str) -> str:
+    """Add to a file; returns what went wrong.
+
+    Args:
+        what: what the file is called where it cannot be written.
+    """
+    try:
+        with path.open("ab") as out:
+            out.write(data)
+    except OSError as problem:
+        return f"cannot write {what} {path}: {problem.strerror}"
     return ""
 
 

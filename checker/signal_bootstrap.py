@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checker import signals
+from zabspec import signals
 
 __all__ = ["BEFORE"]
 

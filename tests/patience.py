@@ -6,16 +6,19 @@ No test passes or fails by a clock. `HANG` is no measure: nothing that works tak
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import resource
 import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import pytest
+
+from zabspec.limits import Deadline
 
 __all__ = ["HANG", "cpu_of", "ended", "members", "ticking", "until", "until_cpu"]
 
@@ -68,17 +71,22 @@ def ended(process: subprocess.Popen[str], number: int) -> tuple[str, str, float]
 
 
 def ticking(monkeypatch: pytest.MonkeyPatch, module: ModuleType, seconds: float) -> None:
-    """Give a module a clock that goes on by so many seconds each time it is looked at."""
+    """Give the deadlines of a module a clock that goes on by so many seconds each time it is looked at."""
     now = 0.0
 
-    def look() -> float:
-        nonlocal now
-        now += seconds
-        return now
+    class Ticking(Deadline):
+        def __init__(self, limit: float | None = None, spent: float = 0.0) -> None:
+            self.at = math.inf if limit is None else now + limit - spent
 
-    clock = SimpleNamespace(**{name: getattr(time, name) for name in dir(time) if not name.startswith("__")})
-    clock.perf_counter = clock.monotonic = look
-    monkeypatch.setattr(module, "time", clock)
+        def left(self) -> float:
+            nonlocal now
+            now += seconds
+            return max(0.0, self.at - now)
+
+        def over(self) -> bool:
+            return not self.left()
+
+    monkeypatch.setattr(module, "Deadline", Ticking)
 
 
 def members(session: int) -> list[str]:

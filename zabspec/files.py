@@ -1,7 +1,11 @@
-"""Open the files that a user names. Every command reads such a file through this module and no other.
+"""Open the files that a user names, and write files whole (docs/decisions/0014-rooms.md).
 
-Opening never blocks and reading has a limit, whatever stands under the name: a regular file is read, and so is an
-unnamed pipe (`<(zcat run.json.gz)`). A folder, a named pipe, a socket and a device are refused.
+Every command reads such a file through this module and no other. Opening never blocks and reading has a limit, whatever
+stands under the name: a regular file is read, and so is an unnamed pipe (`<(zcat run.json.gz)`). A folder, a named
+pipe, a socket and a device are refused.
+
+A file that others read is written beside its place and moved there: it is whole or as it was, also where a signal or a
+full disk ends the writing, and nothing is left beside it.
 """
 
 from __future__ import annotations
@@ -11,14 +15,17 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
+from pathlib import Path
 
 __all__ = [
-    "LARGEST_SOURCE", "Unreadable", "check_readable", "is_cwd_gone", "opened", "read_bytes", "read_small", "reason",
+    "LARGEST_SOURCE", "NEW", "Unreadable", "check_readable", "is_cwd_gone", "opened", "read_bytes", "read_small",
+    "reason", "replacing", "write_whole",
 ]  # fmt: skip
 
 SMALL = 1 << 16
 LARGEST_SOURCE = 8 << 20  # bytes of a protocol's file: far more than anybody writes
 NOT_REGULAR = "this is not a regular file"
+NEW = ".new-"  # how files begin that are not whole yet: readers of folders pass over names that begin with a dot
 FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
@@ -119,6 +126,44 @@ def read_small(path: str | os.PathLike[str]) -> bytes:
         if problem.errno == errno.EFBIG:
             raise Unreadable(errno.EFBIG, f"it has more than {SMALL} bytes") from None
         raise
+
+
+@contextlib.contextmanager
+def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
+    """A new, empty file beside a path, which takes its place at the end; it is gone after any exception.
+
+    Args:
+        path: a regular file, or nothing yet.
+        mode: of the file, less the process's mask.
+
+    Raises:
+        OSError: it cannot be made, or moved.
+    """
+    new = path.with_name(f"{NEW}{os.urandom(8).hex()}")
+    try:
+        os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode))
+        yield new
+        os.replace(new, path)
+    finally:
+        with contextlib.suppress(OSError):
+            new.unlink()
+
+
+def write_whole(path: Path, data: bytes, mode: int = 0o666, on_disk: bool = False) -> None:
+    """Write a file; it has all of the data, or what it had before.
+
+    Args:
+        mode: of the file, less the process's mask.
+        on_disk: also after a power cut.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with replacing(path, mode) as new, new.open("wb") as out:
+        out.write(data)
+        out.flush()
+        if on_disk:
+            os.fsync(out.fileno())
 
 
 def is_cwd_gone() -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,19 +17,18 @@ from checker.commands.common import (
     NO_VERDICT,
     PATH,
     VIOLATED,
+    Answer,
     Subcommand,
     check_writable,
     complain,
-    say,
     seconds,
-    write_file,
 )
-from checker.commands.publishing import complain_of, files_of, format_options, publish
+from checker.commands.publishing import files_of, format_options, publish
+from checker.ending import write_now
 from checker.errors import RequestError
-from checker.report.formats.registry import formats_of
+from checker.output_files import save_file
 from checker.report.result import StatedResult
 from checker.requests.audit import AuditRequest, answer, compare
-from zabspec.deprecated import with_old_keys
 
 if TYPE_CHECKING:
     from checker.report.audit import AuditReport
@@ -65,7 +64,7 @@ ANEW = 100  # looks, of which one reads everything again
 @format_options("audit")
 @click.option("--svg", type=PATH, metavar="FILE", help="With --logs: also draw what they tell.")
 @click.option("--png", type=PATH, metavar="FILE", help="With --logs: the same, rasterised.")
-def audit(servers: tuple[str, ...], **flags: Any) -> int:
+def audit(servers: tuple[str, ...], **flags: Any) -> Answer:
     """Audit the data directories of a ZooKeeper ensemble: did it keep ZAB's promises?
 
     A SERVER is a data directory (with version-2 in it or a little below), or data and log directory as
@@ -111,8 +110,8 @@ def report_of(request: AuditRequest, found: Audit) -> AuditReport:
     return AuditReport(found, request.as_json())
 
 
-def watched(request: AuditRequest, every: float, files: Mapping[str, Path], as_json: bool) -> int:
-    """Audit every so many seconds until interrupted, or until there is a violation; return the exit code.
+def watched(request: AuditRequest, every: float, files: Mapping[str, Path], as_json: bool) -> Answer:
+    """Audit every so many seconds until interrupted, or until there is a violation or no verdict.
 
     A JSON line, or a line of text, each time. What was read is not read again but each hundredth time: damage that
     comes to old bytes is found then.
@@ -129,13 +128,13 @@ def watched(request: AuditRequest, every: float, files: Mapping[str, Path], as_j
             complain("a directory is gone, or is being replaced: it is looked for again")
             time.sleep(every)
             continue
-        report = report_of(request, now)
-        trouble = complain_of([write_file(files[f], formats_of("audit")[f].render(report)) for f in files])
-        code = say(json.dumps(with_old_keys(report.kind, report.as_json())) if as_json else news(now, before), now.code)
-        if trouble or code == NO_VERDICT:
-            return NO_VERDICT
-        if code == VIOLATED:
-            return VIOLATED
+        look = publish(report_of(request, now), as_json, files)
+        line = replace(look, indent=None) if as_json else replace(look, texts=[news(now, before)])
+        if now.code != HELD:
+            return line
+        for path, data in line.files:
+            save_file(path, data)
+        write_now(line.text(HELD))
         before = now
         time.sleep(every)
 

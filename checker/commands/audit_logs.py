@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import HELD, NO_VERDICT, VIOLATED, one_line, write_file
-from checker.commands.publishing import complain_of, publish
+from checker.commands.common import HELD, NO_VERDICT, VIOLATED, Answer, one_line
+from checker.commands.publishing import publish
 from checker.report.result import StatedResult
 
 if TYPE_CHECKING:
@@ -23,11 +23,11 @@ DRAWN = ("html", "svg", "png")
 TXN = re.compile(r"<(\d+),(\d+)>")
 
 
-def judged_logs(paths: list[Path], pictures: Mapping[str, Path | None], as_json: bool) -> int:
-    """Read and judge; return the exit code.
+def judged_logs(paths: list[Path], outputs: Mapping[str, Path | None], as_json: bool) -> Answer:
+    """Read and judge.
 
     Args:
-        pictures: by their kind the files that are drawn.
+        outputs: by their kind the files that are drawn.
 
     Raises:
         UsageError: a file cannot be read, or no line of any says anything.
@@ -49,19 +49,19 @@ def judged_logs(paths: list[Path], pictures: Mapping[str, Path | None], as_json:
         {"property": b.rule, "step": b.step, "why": b.sentence, "lines": [e.place for e in b.lines]} for b in broken
     ]
     code = VIOLATED if found else HELD if judged or history.rows is None else NO_VERDICT
-    wrong = draw(history, broken, pictures)
-    text = as_text(history, judged, found)
-    code = publish(StatedResult("", code, content_of(history, judged, found, code), [text]), as_json)
-    return NO_VERDICT if complain_of(wrong) else code
+    stated = StatedResult("", code, content_of(history, judged, found, code), [as_text(history, judged, found)])
+    return publish(stated, as_json, more=pictures(history, broken, outputs))
 
 
-def draw(history: TextHistory, broken: list[Broken], pictures: Mapping[str, Path | None]) -> list[str]:
-    """Write the pictures that were asked for; gives back what went wrong.
+def pictures(
+    history: TextHistory, broken: list[Broken], outputs: Mapping[str, Path | None]
+) -> list[tuple[Path, bytes]]:
+    """Return the pictures that were asked for.
 
     Raises:
         UsageError: what makes a PNG is not installed.
     """
-    if not any(pictures.values()):
+    if not any(outputs.values()):
         return []
     from importlib.metadata import version
 
@@ -71,12 +71,12 @@ def draw(history: TextHistory, broken: list[Broken], pictures: Mapping[str, Path
 
     drawn = picture_of_logs(history, broken, version("zabcheck"))
     out = []
-    for kind, path in pictures.items():
+    for kind, path in outputs.items():
         if path is None:
             continue
         try:
             data = page_of_logs(drawn).encode() if kind == "html" else document(drawn.picture).encode()
-            out.append(write_file(path, rasterised(data.decode()) if kind == "png" else data))
+            out.append((path, rasterised(data.decode()) if kind == "png" else data))
         except NoRasterizer as missing:
             raise click.UsageError(str(missing)) from None
     return out

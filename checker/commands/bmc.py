@@ -11,8 +11,8 @@ import click
 
 from checker.commands import shared_options as shared
 from checker.commands.common import Subcommand, at_least, budget_options, seconds
-from checker.commands.page_option import HTML, check_page, draw
-from checker.commands.publishing import published
+from checker.commands.page_option import HTML, check_page, page_files
+from checker.commands.publishing import Files, published
 from checker.commands.requested import model_request, trace_of
 from checker.commands.smt2 import SMT2, queries_into
 from checker.report.progress import StatusLine
@@ -83,7 +83,7 @@ Examples:
 @SMT2
 @HTML
 @published("bmc")
-def bmc(**flags: Any) -> tuple[BoundedReport, list[str]]:
+def bmc(**flags: Any) -> tuple[BoundedReport, Files]:
     """Ask z3 whether some run of at most K steps breaks a property.
 
     Exit codes: 0 none does, 1 one was found and written down, 2 the question was wrong, 3 no verdict.
@@ -94,7 +94,7 @@ def bmc(**flags: Any) -> tuple[BoundedReport, list[str]]:
     with queries_into(flags["smt2"]), StatusLine() as status:
         report = answer(request, line(status), started)
     found = report.counterexample
-    return report, [draw(flags["page"], found.trace if found else None)]
+    return report, page_files(flags["page"], found.trace if found else None)
 
 
 def request_of_flags(**flags: Any) -> BmcRequest:

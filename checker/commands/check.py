@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import (
-    INPUT,
-    NO_VERDICT,
-    PATH,
-    WRONG,
-    Subcommand,
-    near,
-    say,
-    write_file,
-)
-from checker.commands.publishing import complain_of, files_of, format_options, publish
-from checker.ending import say_error
+from checker.commands.common import INPUT, PATH, Answer, Subcommand, near
+from checker.commands.publishing import Files, files_of, format_options, publish
+from checker.ending import refused
 from checker.errors import RequestError
 from checker.report.progress import StatusLine
 
@@ -31,7 +21,7 @@ if TYPE_CHECKING:
     from checker.ci.configuration import Check, Matrix
     from checker.ci.result import CheckResult
 
-__all__ = ["CheckOutputs", "check", "file_options", "for_machines", "published", "result_of"]
+__all__ = ["CheckOutputs", "answer_of", "check", "file_options", "for_machines", "result_of"]
 
 EXAMPLES = """\b
 Examples:
@@ -92,25 +82,33 @@ def file_options(command: Any) -> Any:
 @click.option("--only", multiple=True, metavar="NAME", help="This check alone (repeatable).")
 @click.option("--changed-since", metavar="REV", help="Only what may differ since that commit: git says what changed.")
 @file_options
-def check(file: Path | None, only: tuple[str, ...], changed_since: str | None, **outputs: Any) -> int:
+def check(file: Path | None, only: tuple[str, ...], changed_since: str | None, **outputs: Any) -> Answer:
     """Run the checks of zabcheck.toml and hold what they find against what it says.
 
     Exit codes: 0 all as expected; 1 something differs: a new violation, one that vanished, a premise no longer met, a
     changed figure; 2 the file or the question is wrong; 3 of something there is no verdict.
     """
+    return for_machines(lambda: checked(file, only, changed_since, outputs), outputs["as_json"])
+
+
+def checked(file: Path | None, only: Sequence[str], changed_since: str | None, outputs: Mapping[str, Any]) -> Answer:
+    """Run the checks of a file.
+
+    Raises:
+        RequestError, UsageError: the file or the question is wrong.
+    """
     from checker.ci.changed import changed_lines
     from checker.ci.configuration import MatrixError, default_file, read_matrix
 
-    with for_machines(outputs["as_json"]):
-        written = CheckOutputs.of(outputs)
-        try:
-            matrix = read_matrix(default_file() if file is None else file)
-            why = chosen(matrix, only, changed_since)
-            since = changed_lines(matrix, changed_since) if changed_since is not None else {}
-            result = replace(result_of(matrix, why, datetime.datetime.now(datetime.UTC).date()), changed=since)
-        except MatrixError as problem:
-            raise click.UsageError(str(problem)) from None
-        return published(result, written)
+    written = CheckOutputs.of(outputs)
+    try:
+        matrix = read_matrix(default_file() if file is None else file)
+        why = chosen(matrix, only, changed_since)
+        since = changed_lines(matrix, changed_since) if changed_since is not None else {}
+        result = replace(result_of(matrix, why, datetime.datetime.now(datetime.UTC).date()), changed=since)
+    except MatrixError as problem:
+        raise click.UsageError(str(problem)) from None
+    return answer_of(result, written)
 
 
 def chosen(matrix: Matrix, only: Sequence[str], revision: str | None) -> dict[str, str]:
@@ -164,58 +162,48 @@ def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: 
 # --- the answer ------------------------------------------------------------------------------------
 
 
-def published(result: CheckResult, outputs: CheckOutputs) -> int:
-    """Write the answer everywhere it is wanted; return the exit code."""
-    from checker.report.formats.github import annotation_lines
-
-    wrong = saved(result, outputs)
-    code = publish(result, outputs.as_json, outputs.files)
-    if outputs.github:
-        lines = annotation_lines(result)
-        code = max(code, say("\n".join(lines), code)) if lines else code
-        wrong.append(summarized(result))
-    return NO_VERDICT if complain_of(wrong) else code
-
-
-def summarized(result: CheckResult) -> str:
-    """Add to the summary of this step of GitHub Actions, if this is one; what went wrong."""
+def answer_of(result: CheckResult, outputs: CheckOutputs) -> Answer:
+    """Return the answer, for everywhere it is wanted; runs are saved."""
     from checker.ci.summary import summary
-    from checker.report.formats.github import summary_file
+    from checker.report.formats.github import annotation_lines, summary_file
 
+    pages, troubles = saved(result, outputs)
+    answer = publish(result, outputs.as_json, outputs.files, pages, troubles)
+    if not outputs.github:
+        return answer
     path = summary_file(os.environ)
-    if path is None:
-        return ""
-    try:
-        with path.open("a", encoding="utf-8", errors="replace") as out:
-            out.write(summary(result))
-    except OSError as problem:
-        return f"cannot write the step summary {path}: {problem.strerror}"
-    return ""
+    return replace(
+        answer, texts=[*answer.texts, *annotation_lines(result)],
+        summary=None if path is None else (path, summary(result).encode(errors="replace")),
+    )  # fmt: skip
 
 
-def saved(result: CheckResult, outputs: CheckOutputs) -> list[str]:
-    """Save the runs worth keeping, as traces and as pages; what went wrong."""
+def saved(result: CheckResult, outputs: CheckOutputs) -> tuple[Files, list[str]]:
+    """Save the runs worth keeping as traces; return the pages that draw them, and what went wrong."""
     from traces import TraceError, write_trace
     from traces.pictures import to_html
 
-    out = []
+    pages, out = [], []
     for name, trace in result.runs():
         try:
             if outputs.traces is not None:
                 write_trace(trace, outputs.traces / f"{name}.trace.json")
             if outputs.html is not None:
-                out.append(write_file(outputs.html / f"{name}.html", to_html(trace).encode()))
+                pages.append((outputs.html / f"{name}.html", to_html(trace).encode()))
         except TraceError as problem:
             out.append(str(problem))
-    return out
+    return pages, out
 
 
-@contextmanager
-def for_machines(wanted: bool) -> Iterator[None]:
-    """Under --json, write what is wrong with the request on stdout too, as JSON."""
+def for_machines(work: Callable[[], Answer], wanted: bool) -> Answer:
+    """Return an answer; under --json, of what is wrong with the request, too.
+
+    Raises:
+        ClickException, RequestError: the request is wrong, and --json is not given.
+    """
     try:
-        yield
+        return work()
     except (click.ClickException, RequestError) as problem:
-        if wanted:
-            say_error(problem.format_message() if isinstance(problem, click.ClickException) else str(problem), WRONG)
-        raise
+        if not wanted:
+            raise
+        return refused(problem, as_json=True)

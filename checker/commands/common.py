@@ -6,37 +6,39 @@ import errno
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
-from checker import signals
 from checker.ending import (
     HELD,
     INTERRUPTED,
     NO_VERDICT,
     VIOLATED,
     WRONG,
+    Answer,
+    Answered,
     NoVerdict,
     complain,
+    delivered,
     end_where_it_stands,
     ended,
-    hush,
+    no_answer,
     one_line,
     open_streams,
     plain,
-    say,
     settle,
-    tell,
 )
-from checker.output_files import check_writable, write_file
+from checker.output_files import check_writable
 from checker.report.formats.terminal import table
 from checker.requests.model import near, protocol_named
 from checker.requests.request import bytes_of
 from zabspec.deprecated import current_arguments, current_command, reported_by
 from zabspec.files import Unreadable, opened
+from zabspec.signals import SignalHandler
 from zabspec.worlds.steps import BUDGETS
 
 __all__ = [
@@ -47,8 +49,10 @@ __all__ = [
     "OWN_BUDGETS_HELP",
     "PATH",
     "PROTOCOL_HELP",
+    "VERSION",
     "VIOLATED",
     "WRONG",
+    "Answer",
     "Commands",
     "NoVerdict",
     "Subcommand",
@@ -56,17 +60,13 @@ __all__ = [
     "budget_options",
     "check_writable",
     "complain",
-    "hush",
     "near",
     "one_line",
     "plain",
     "protocol_named",
-    "say",
     "seconds",
     "size",
     "table",
-    "tell",
-    "write_file",
 ]
 
 
@@ -90,6 +90,9 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         there = (path for path in sorted(FOLDER.glob("[a-z]*.py")) if path.stem not in self.lazy.values())
         return [*self.lazy, *(path.stem.replace("_", "-") for path in there if MARK in path.read_text("utf-8"))]
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        return answered_by(super().get_help_option(ctx), ctx.get_help)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         name = cmd_name.replace("-", "_")
@@ -128,28 +131,39 @@ class Commands(click.Group):
         """Run the command; ends the process."""
         extra["standalone_mode"] = False
         words = list(sys.argv[1:] if args is None else args)
-        before: dict[Any, Any] = {}
-        code, work = NO_VERDICT, super().main
+        handler, work = SignalHandler(), super().main
+        warnings: list[str] = []  # old names
 
         def heard() -> object:
-            signals.listen(before)
-            with reported_by(complain):
+            handler.listen()
+            with reported_by(warnings.append):
                 return work(words, prog_name or "zabcheck", **extra)
 
         try:
-            try:
-                open_streams()
-                if sys.stdout is None:
-                    complain("stdout is closed: there is nowhere to answer")
-                    sys.exit(WRONG)
-                code = ended(heard, words)
-            finally:
-                signals.leave(before)
-        except KeyboardInterrupt:  # while it ended: what there is to say is said
-            signals.leave(before)
+            open_streams()
+            closed = Answer(WRONG, notes=["stdout is closed: there is nowhere to answer"])
+            answer = closed if sys.stdout is None else ended(heard, words)
+            handler.settle()
+        except KeyboardInterrupt as problem:  # after the work, and before anything is written
+            handler.settle()
+            answer = no_answer(problem, words)
+        code = delivered(replace(answer, notes=[*warnings, *answer.notes]), handler, words)
+        handler.leave()
         settle()
         end_where_it_stands(code)
         sys.exit(code)
+
+
+def answered_by(option: click.Option | None, text: Callable[[], str]) -> click.Option | None:
+    """Return an option whose text is an answer as any other; click would write it at once."""
+
+    def show(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            raise Answered(Answer(HELD, [text()]))
+
+    if option is not None:
+        option.callback = show
+    return option
 
 
 def refuse_words(ctx: click.Context, args: Sequence[str]) -> None:
@@ -203,6 +217,11 @@ def own_budgets(command: click.Command, args: Sequence[str]) -> list[str]:
 
 
 class Subcommand(click.Command):
+    """A command of the group."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        return answered_by(super().get_help_option(ctx), ctx.get_help)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         args = current_flags(self, self.name or "", own_budgets(self, args))
         refuse_repeats(self, ctx, args)
@@ -222,6 +241,17 @@ def current_flags(command: click.Command, name: str, args: Sequence[str]) -> lis
 
     return current_arguments(name, args, takes_value, only_first=isinstance(command, click.Group))
 
+
+def version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from importlib.metadata import version as installed
+
+        raise Answered(Answer(HELD, [f"zabcheck, version {installed('zabcheck')}"]))
+
+
+VERSION = click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=version, help="Show the version and exit."
+)
 
 # --- values of options -------------------------------------------------------------------------
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from checker.commands.common import NO_VERDICT
-from checker.commands.page_option import check_page, draw
-from checker.commands.publishing import complain_of, files_of, publish
+from checker.commands.common import Answer
+from checker.commands.page_option import check_page, page_files
+from checker.commands.publishing import files_of, publish
 from checker.commands.requested import requested
 from checker.requests import explore as exploring
 from checker.requests import live, mutate, search
@@ -15,8 +15,8 @@ from checker.terminal import TerminalWatch
 __all__ = ["explore"]
 
 
-def explore(**flags: Any) -> int:
-    """Run `zabcheck` without a subcommand; return the exit code.
+def explore(**flags: Any) -> Answer:
+    """Run `zabcheck` without a subcommand.
 
     Raises:
         RequestError, UsageError: the request is wrong.
@@ -33,6 +33,5 @@ def explore(**flags: Any) -> int:
         check_page(flags["html"], [trace])
         report = search.answer(request, watch)
         shown = next((v.counterexample.trace for v in report.violations.values()), None)
-        code = publish(report, as_json, files)
-        return NO_VERDICT if complain_of([draw(flags["html"], shown)]) else code
+        return publish(report, as_json, files, page_files(flags["html"], shown))
     return publish(exploring.answer(request, watch), as_json, files)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from checker.commands import shared_options as shared
-from checker.commands.common import HELD, INPUT, PATH, Subcommand, budget_options, say
+from checker.commands.common import HELD, INPUT, PATH, Answer, Subcommand, budget_options
 from checker.commands.requested import model_request
 from checker.requests.export import FORMATS, ExportRequest, answer
 from checker.requests.export_model import ExportModelRequest
@@ -55,7 +55,7 @@ def refuse_model_options() -> None:
 @click.option("--channel", type=int, help="Messages a channel holds; derived if not given.")
 @click.option("--property", "names", multiple=True, metavar="NAME", help="State only this property (repeatable).")
 @click.option("--no-symmetry", is_flag=True, help="The configuration has TLC count renamings of a state apart.")
-def export(trace: Path | None, form: str, output: Path | None, model: bool, **flags: Any) -> int:
+def export(trace: Path | None, form: str, output: Path | None, model: bool, **flags: Any) -> Answer:
     """Write a saved trace in another form, or a whole model as a TLA+ module.
 
     A trace: as text, JSON, ITF (Apalache, Quint), a Mermaid diagram, a page to walk through (HTML), a picture (SVG,
@@ -71,13 +71,11 @@ def export(trace: Path | None, form: str, output: Path | None, model: bool, **fl
     if trace is None and form != "tla":
         raise click.UsageError("Missing argument 'TRACE'.")
     data = answer(ExportRequest(str(trace or ""), form, str(output or "")))
-    return HELD if output is not None else say(data.decode(), HELD)
+    return Answer(HELD, [] if output is not None else [data.decode()])
 
 
-def export_model(output: str, **flags: Any) -> int:
-    """Write the module and its configuration, on stdout if no file is named; return the exit code."""
+def export_model(output: str, **flags: Any) -> Answer:
+    """Write the module and its configuration, on stdout if no file is named."""
     request = ExportModelRequest(model_request(**flags), flags["names"], not flags["no_symmetry"], output)
     module, configuration = module_of(request)
-    if output:
-        return HELD
-    return say(f"{module}The configuration, {request.name}.cfg:\n\n{configuration}", HELD)
+    return Answer(HELD, [] if output else [f"{module}The configuration, {request.name}.cfg:\n\n{configuration}"])

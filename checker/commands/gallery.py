@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from checker.commands.check import CheckOutputs, file_options, for_machines, published, result_of
-from checker.commands.common import Subcommand, table
+from checker.commands.check import CheckOutputs, answer_of, file_options, for_machines, result_of
+from checker.commands.common import HELD, Answer, Subcommand, table
 
 __all__ = ["gallery"]
 
@@ -28,7 +28,7 @@ Examples:
 @click.option("--all", "heavy", is_flag=True, help="Those too that take more than a minute.")
 @click.option("--list", "listing", is_flag=True, help="Say what there is, and run nothing.")
 @file_options
-def gallery(names: tuple[str, ...], source: str, heavy: bool, listing: bool, **outputs: Any) -> int:
+def gallery(names: tuple[str, ...], source: str, heavy: bool, listing: bool, **outputs: Any) -> Answer:
     """Run the gallery: each entry is a claim of the sources, or a known fault, held against what was found before.
 
     Exit codes: as `zabcheck check`.
@@ -37,7 +37,7 @@ def gallery(names: tuple[str, ...], source: str, heavy: bool, listing: bool, **o
     from checker.ci.shipped import GalleryResult, listed
     from checker.ci.shipped import gallery as shipped
 
-    with for_machines(outputs["as_json"]):
+    def made() -> Answer:
         written = CheckOutputs.of(outputs)
         try:
             there = shipped()
@@ -45,8 +45,10 @@ def gallery(names: tuple[str, ...], source: str, heavy: bool, listing: bool, **o
             if listing:
                 entries = [c for c in there.matrix.checks if c.name not in left]
                 head = ("entry", "group", "expected", "seconds", "claim", "source")
-                return table(head, listed(entries, there.groups))
+                return Answer(HELD, [table(head, listed(entries, there.groups))])
             found = result_of(there.matrix, left, datetime.datetime.now(datetime.UTC).date(), "entry")
         except MatrixError as problem:
             raise click.UsageError(str(problem)) from None
-        return published(GalleryResult(found.path, found.outcomes, found.what), written)
+        return answer_of(GalleryResult(found.path, found.outcomes, found.what), written)
+
+    return for_machines(made, outputs["as_json"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from checker.commands.common import HELD, PATH, NoVerdict, Subcommand, say, write_file
+from checker.commands.common import HELD, PATH, Answer, Subcommand
 
 __all__ = ["START", "init"]
 
@@ -22,7 +22,7 @@ Examples:
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @click.argument("path", metavar="NAME.py", type=PATH)
-def init(path: Path) -> int:
+def init(path: Path) -> Answer:
     """Write a commented protocol, two-phase commit, to begin with."""
     if path.suffix != ".py":
         raise click.UsageError(f"{path}: a protocol is a file that ends in .py")
@@ -31,9 +31,5 @@ def init(path: Path) -> int:
     if not path.parent.is_dir():
         raise click.UsageError(f"{path}: there is no folder {path.parent}")
     text = START.read_text(encoding="utf-8").replace(CALLED, str(path))
-    trouble = write_file(path, text.encode())
-    if trouble:
-        raise NoVerdict(trouble)
-    return say(
-        f"{path} is written: two-phase commit, which runs as it stands; zabcheck --protocol {path} explores it", HELD
-    )
+    said = f"{path} is written: two-phase commit, which runs as it stands; zabcheck --protocol {path} explores it"
+    return Answer(HELD, [said], files=[(path, text.encode())])

@@ -15,9 +15,8 @@ from checker.commands.common import (
     Subcommand,
     at_least,
     check_writable,
-    write_file,
 )
-from checker.commands.publishing import published
+from checker.commands.publishing import Files, published
 from checker.report.result import Result
 from checker.requests.judge import JudgeRequest, answer
 
@@ -44,7 +43,7 @@ Examples:
 @click.option("--allow-open", is_flag=True, help="What a table leaves open is no reason to end with 3.")
 @click.option("--violations", type=PATH, metavar="FILE", help="Write every violation, as JSON lines.")
 @published("judge", "The answer as JSON.")
-def judge(table: Path, violations: Path | None, names: tuple[str, ...], **flags: Any) -> tuple[Result, list[str]]:
+def judge(table: Path, violations: Path | None, names: tuple[str, ...], **flags: Any) -> tuple[Result, Files]:
     """Judge every run in an event table (a Parquet file, or a folder of them) by the properties of histories.
 
     A run is judged at the end of each of its moments; a moment is the rows of one time. Properties
@@ -61,4 +60,4 @@ def judge(table: Path, violations: Path | None, names: tuple[str, ...], **flags:
     found = answer(request)
     if violations is None:
         return found, []
-    return found, [write_file(violations, "".join(json.dumps(v) + "\n" for v in found.broken).encode())]
+    return found, [(violations, "".join(json.dumps(v) + "\n" for v in found.broken).encode())]

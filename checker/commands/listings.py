@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from checker.commands.common import PROTOCOL_HELP, Subcommand, protocol_named, table
+from checker.commands.common import HELD, PROTOCOL_HELP, Answer, Subcommand, protocol_named, table
 
 __all__ = ["properties", "variants"]
 
 
 @click.command(cls=Subcommand)
 @click.option("--protocol", metavar="NAME", help=f"Of this one alone: {PROTOCOL_HELP}")
-def variants(protocol: str | None) -> int:
+def variants(protocol: str | None) -> Answer:
     """The protocols' variants: one rule changed in each."""
     from checker.ci.variants import shown
     from zabspec.protocols.registry import NAMES, PROTOCOLS
@@ -31,7 +31,7 @@ def variants(protocol: str | None) -> int:
             found = there.breaks if there is not None else ()
             breaks = "holds" if v.safe else ", ".join(found) or NOBODY_SAID[bool(given)]
             rows.append((chosen.name, name, v.rule, breaks, budget, " ".join(v.summary.split())))
-    return table(("protocol", "variant", "rule", "breaks", "shown within", "what is changed"), rows)
+    return Answer(HELD, [table(("protocol", "variant", "rule", "breaks", "shown within", "what is changed"), rows)])
 
 
 NOBODY_SAID = {True: "nothing within it", False: ""}  # of a text of somebody's own an exploration says what it breaks
@@ -39,7 +39,7 @@ NOBODY_SAID = {True: "nothing within it", False: ""}  # of a text of somebody's 
 
 @click.command(cls=Subcommand)
 @click.option("--protocol", metavar="NAME", help=f"Of this one alone: {PROTOCOL_HELP}")
-def properties(protocol: str | None) -> int:
+def properties(protocol: str | None) -> Answer:
     """The properties, where the papers state them, and the premise that puts each to the test."""
     from invariants import NO_RUNTIME_ERROR, PROPERTIES, properties_of
 
@@ -50,4 +50,4 @@ def properties(protocol: str | None) -> int:
             continue
         name = p.name if p.default else f"{p.name} ({'always' if p is NO_RUNTIME_ERROR else 'only if named'})"
         rows.append((name, p.source, p.premise, " ".join(p.statement.split())))
-    return table(("property", "source", "premise", "statement"), rows)
+    return Answer(HELD, [table(("property", "source", "premise", "statement"), rows)])

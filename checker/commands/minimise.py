@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from checker.commands.common import INPUT, PATH, Subcommand
-from checker.commands.page_option import HTML, check_page, draw
-from checker.commands.publishing import published
+from checker.commands.page_option import HTML, check_page, page_files
+from checker.commands.publishing import Files, published
 from checker.report.progress import StatusLine
 from checker.report.result import StatedResult
 from checker.requests.minimise import MinimiseRequest, Shortened, answer
@@ -30,7 +30,7 @@ __all__ = ["minimise"]
 )
 @HTML
 @published("minimise", "What was done, as JSON.")
-def minimise(trace: Path, output: Path | None, search: float, page: Path | None) -> tuple[StatedResult, list[str]]:
+def minimise(trace: Path, output: Path | None, search: float, page: Path | None) -> tuple[StatedResult, Files]:
     """Shorten a counterexample: fewer steps, faults, messages, transactions and processes.
 
     What is left still breaks the same property. Then the explorer looks for a shorter one in what is left of the
@@ -41,7 +41,7 @@ def minimise(trace: Path, output: Path | None, search: float, page: Path | None)
     check_page(page, [trace, request.target])
     with StatusLine() as status:
         found = answer(request, line(status))
-    return result_of(request, found), [draw(page, found.trace)]
+    return result_of(request, found), page_files(page, found.trace)
 
 
 def result_of(request: MinimiseRequest, found: Shortened) -> StatedResult:

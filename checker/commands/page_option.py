@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from checker.commands.common import PATH, check_writable, write_file
+from checker.commands.common import PATH, check_writable
 
 if TYPE_CHECKING:
     from traces import Trace
 
-__all__ = ["HTML", "check_page", "draw"]
+__all__ = ["HTML", "check_page", "page_files"]
 
 HTML = click.option("--html", "page", type=PATH, metavar="FILE", help="Also draw the run, as a page to walk through.")
 
@@ -31,14 +31,14 @@ def check_page(page: Path | None, others: Sequence[Path | None]) -> None:
             raise click.UsageError(f"--html {page} is a file that is read or written besides")
 
 
-def draw(page: Path | None, trace: Trace | None) -> str:
-    """Draw a run, if a page is asked for and there is one; return what went wrong, or nothing.
+def page_files(page: Path | None, trace: Trace | None) -> list[tuple[Path, bytes]]:
+    """Return the page that draws a run, if one is asked for and there is a run.
 
     Raises:
         TraceError: the trace does not break the property that it is said to break.
     """
     if page is None or trace is None:
-        return ""
+        return []
     from traces.pictures import to_html
 
-    return write_file(page, to_html(trace).encode())
+    return [(page, to_html(trace).encode())]

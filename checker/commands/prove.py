@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from checker.commands.common import HELD, NO_VERDICT, VIOLATED, Subcommand, say
+from checker.commands.common import HELD, NO_VERDICT, VIOLATED, Answer, Subcommand
 from checker.commands.publishing import published
 from checker.commands.smt2 import SMT2, queries_into
 from checker.report.progress import StatusLine
@@ -38,7 +38,7 @@ __all__ = ["prove"]
 @published("prove")
 def prove(
     mutant: str, seeds: tuple[int, ...], query_limit: float, search: float | None, smt2: Path | None
-) -> StatedResult | int:
+) -> StatedResult | Answer:
     """Prove abstract ZAB safe for any number of processes and any length.
 
     Exit codes: 0 proved, 1 a mutant breaks a property, 2 the question was wrong, 3 no verdict.
@@ -52,12 +52,12 @@ def prove(
         return proved(request, found) if isinstance(found, list) else broken(request, found)
 
 
-def listing() -> int:
+def listing() -> Answer:
     """List the mutants."""
     from traces.explain.folding import folded
     from zabspec.abstract.mutants import MUTANTS
 
-    return say("\n".join(folded(m.doc, f"{m.name:30}") for m in MUTANTS.values()), HELD)
+    return Answer(HELD, [folded(m.doc, f"{m.name:30}") for m in MUTANTS.values()])
 
 
 def proved(request: ProveRequest, proofs: list[Proof]) -> StatedResult:

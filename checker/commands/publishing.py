@@ -1,4 +1,4 @@
-"""How every command ends: its result on stdout, and in the formats that its flags ask for."""
+"""From the result of a command to its answer: on stdout, and in the formats that its flags ask for."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from typing import Any
 
 import click
 
-from checker.commands.common import NO_VERDICT, PATH, check_writable, complain, write_file
-from checker.report.formats import json_text, terminal
+from checker.commands.common import NO_VERDICT, PATH, Answer, check_writable
+from checker.report.formats.json_text import json_of
 from checker.report.formats.registry import formats_of
+from checker.report.formats.terminal import shown
 from checker.report.result import Result
 
-__all__ = ["complain_of", "files_of", "format_options", "publish", "published"]
+__all__ = ["Files", "files_of", "format_options", "publish", "published"]
+
+Files = Sequence[tuple[Path, bytes]]
 
 
 def format_options(kind: str) -> Callable[[Any], Any]:
@@ -49,45 +52,48 @@ def files_of(kind: str, flags: Mapping[str, Any], **others: Path | None) -> dict
     return files
 
 
-def publish(result: Result, as_json: bool = False, files: Mapping[str, Path] | None = None) -> int:
-    """Write a result on stdout, as text or JSON, and to files by format; return the exit code.
+def publish(
+    result: Result,
+    as_json: bool = False,
+    files: Mapping[str, Path] | None = None,
+    more: Files = (),
+    troubles: Sequence[str] = (),
+) -> Answer:
+    """Return a result as an answer, which `checker.ending.delivered` writes: text or JSON, and files.
+
+    Args:
+        files: by format.
+        more: files that are written besides.
+        troubles: what went wrong already, as the saving of a trace: the exit code is then 3.
 
     Raises:
         NoVerdict: what a format draws is not so.
     """
-    code = json_text.show(result) if as_json else terminal.show(result)
     formats = formats_of(result.kind)
-    complain_of(result.troubles)
-    wrong = [write_file(path, formats[name].render(result)) for name, path in (files or {}).items()]
-    return NO_VERDICT if complain_of(wrong) else code
+    return Answer.of(
+        NO_VERDICT if troubles else result.exit_code, as_json, lambda: json_of(result), lambda: shown(result),
+        files=[*((path, formats[name].render(result)) for name, path in (files or {}).items()), *more],
+        notes=[*(said for said in result.troubles if said), *troubles], indent=result.indent,
+        trouble=next(iter(troubles), ""),
+    )  # fmt: skip
 
 
 def published(kind: str, of_json: str = "The report as JSON.") -> Callable[[Any], Any]:
     """Return what makes a command of a function that returns a result: it adds `--json` and the flags of the formats.
 
-    The function returns the result; or also, why something else could not be written, sentences that may be empty; or
-    an exit code, if it has written what there is.
+    The function returns the result; or also files that are written besides; or, where there is no result, an answer.
     """
 
-    def add(answered: Callable[..., Result | tuple[Result, Sequence[str]] | int]) -> Any:
+    def add(answered: Callable[..., Result | tuple[Result, Files] | Answer]) -> Any:
         @wraps(answered)
-        def command(*args: Any, as_json: bool, **flags: Any) -> int:
+        def command(*args: Any, as_json: bool, **flags: Any) -> Answer:
             files = files_of(kind, {name: flags.pop(name) for name in formats_of(kind)})
             found = answered(*args, **flags)
-            if isinstance(found, int):
+            if isinstance(found, Answer):
                 return found
-            result, wrong = found if isinstance(found, tuple) else (found, ())
-            code = publish(result, as_json, files)
-            return NO_VERDICT if complain_of(wrong) else code
+            result, more = found if isinstance(found, tuple) else (found, ())
+            return publish(result, as_json, files, more)
 
         return click.option("--json", "as_json", is_flag=True, help=of_json)(format_options(kind)(command))
 
     return add
-
-
-def complain_of(sentences: Sequence[str]) -> bool:
-    """Write sentences on stderr, but for empty ones; return whether there was one."""
-    said = [sentence for sentence in sentences if sentence]
-    for sentence in said:
-        complain(sentence)
-    return bool(said)

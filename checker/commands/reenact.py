@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import INPUT, PATH, Subcommand, at_least, table
-from checker.ending import HELD, NO_VERDICT, VIOLATED
+from checker.commands.common import HELD, INPUT, NO_VERDICT, PATH, VIOLATED, Answer, Subcommand, at_least, table
+from checker.ending import write_now
 from checker.requests.conformance import Conformance, ConformanceRequest
 from checker.requests.conformance import answer as conform
 from checker.requests.reenact import Reenacting, ReenactRequest, ServersRequest, answer
@@ -43,7 +43,7 @@ __all__ = ["reenact"]
 @click.option("--seed", default=1, show_default=True, help="The first run that --random draws; the next ones count on.")
 @click.option("--patience", default=20.0, show_default=True, help="Seconds that an effect may take.")
 @click.option("--output", "-o", type=PATH, help="A new folder for what it leaves; without it one beside the trace.")
-def reenact(**words: Any) -> int:
+def reenact(**words: Any) -> Answer:
     """Play a trace, or the run of a row of the track record, on a real ZooKeeper ensemble, packet by packet, and say
     what really happened.
 
@@ -61,19 +61,18 @@ def reenact(**words: Any) -> int:
     return play_drawn(ConformanceRequest(**of_servers, runs=count, seed=seed))
 
 
-def play_trace(request: ReenactRequest) -> int:
-    """Play a trace; return the exit code."""
+def play_trace(request: ReenactRequest) -> Answer:
+    """Play a trace."""
     from traces.reenact.messages import told_run
     from traces.reenact.rates import told_rate
 
     done = answer(request, PrintedReenactment(request))
-    for line in told_run(done.plan, done.runs[-1]) if request.times == 1 else []:
-        click.echo(line)
+    texts = list(told_run(done.plan, done.runs[-1])) if request.times == 1 else []
     if request.times > 1:
         agreed, broken = told_rate(done.agreed, request.times), told_rate(done.broken, request.times)
-        click.echo(f"all steps agree: {agreed}; broken on the servers: {broken}")
-    click.echo(f"left in {done.folder}")
-    return VIOLATED if done.broken else HELD if done.agreed == request.times else NO_VERDICT
+        texts.append(f"all steps agree: {agreed}; broken on the servers: {broken}")
+    code = VIOLATED if done.broken else HELD if done.agreed == request.times else NO_VERDICT
+    return Answer(code, [*texts, f"left in {done.folder}"])
 
 
 class PrintedReenactment(Reenacting):
@@ -86,41 +85,39 @@ class PrintedReenactment(Reenacting):
         from traces.reenact.messages import told_plan
 
         for line in told_plan(plan):
-            click.echo(line)
+            write_now(line)
         if left_out is not None:
-            click.echo(f"control: without step {left_out.number}, {left_out.label}")
+            write_now(f"control: without step {left_out.number}, {left_out.label}")
 
     def failed(self, sentence: str) -> None:
-        click.echo(sentence)
+        write_now(sentence)
 
     def played(self, plan: ReenactmentPlan, run: ReenactedRun, number: int, tries: int) -> None:
         from traces.reenact.messages import told_run
 
         if self.request.times > 1 or tries > 1:
-            click.echo(f"run {number}, {tries} tries, {run.seconds:.1f} s: {'; '.join(told_run(plan, run))}")
+            write_now(f"run {number}, {tries} tries, {run.seconds:.1f} s: {'; '.join(told_run(plan, run))}")
 
 
-def play_drawn(request: ConformanceRequest) -> int:
-    """Play random runs; return the exit code."""
+def play_drawn(request: ConformanceRequest) -> Answer:
+    """Play random runs."""
     from traces.reenact.campaign import kinds_table, release_table, sync_table
 
     lines, folder = conform(request, PrintedRuns())
-    for made in (kinds_table(lines), release_table(lines), sync_table(lines)):
-        table(*made)
+    tables = [table(*made) for made in (kinds_table(lines), release_table(lines), sync_table(lines))]
     whole = sum(x.whole for x in lines)
-    click.echo(f"{whole} of {len(lines)} runs agree to their end; {sum(bool(x.trouble) for x in lines)} did not begin")
-    click.echo(f"left in {folder}")
-    return HELD if whole == len(lines) else NO_VERDICT
+    said = f"{whole} of {len(lines)} runs agree to their end; {sum(bool(x.trouble) for x in lines)} did not begin"
+    return Answer(HELD if whole == len(lines) else NO_VERDICT, [*tables, said, f"left in {folder}"])
 
 
 class PrintedRuns(Conformance):
     """Writes on stdout which runs differ."""
 
     def resumed(self, done: int, of: int) -> None:
-        click.echo(f"{done} of {of} runs were played before")
+        write_now(f"{done} of {of} runs were played before")
 
     def played(self, line: Line, plan: ReenactmentPlan, run: ReenactedRun) -> None:
         from traces.reenact.messages import told_run
 
         if not line.whole or line.harm:
-            click.echo(f"{line.release}, seed {line.seed}: {' '.join(told_run(plan, run))}")
+            write_now(f"{line.release}, seed {line.seed}: {' '.join(told_run(plan, run))}")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from checker.commands.common import INPUT, Subcommand
-from checker.commands.page_option import HTML, check_page, draw
-from checker.commands.publishing import published
+from checker.commands.page_option import HTML, check_page, page_files
+from checker.commands.publishing import Files, published
 from checker.requests.replay import ReplayRequest, answer
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ __all__ = ["replay"]
 @click.argument("trace", type=INPUT)
 @HTML
 @published("replay", "What was replayed, as JSON.")
-def replay(trace: Path, page: Path | None) -> tuple[ReplayResult, list[str]]:
+def replay(trace: Path, page: Path | None) -> tuple[ReplayResult, Files]:
     """Play a saved trace in the simulator, whose own heap, links, clock and handlers do what the
     trace says happens, and compare every step with the recorded one.
 
@@ -32,4 +32,4 @@ def replay(trace: Path, page: Path | None) -> tuple[ReplayResult, list[str]]:
     """
     check_page(page, [trace])
     found = answer(ReplayRequest(str(trace)))
-    return found, [draw(page, found.trace)]
+    return found, page_files(page, found.trace)

@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from checker.commands.common import INPUT, PATH, Subcommand, check_writable, complain, say
-from checker.output_files import save_file
+from checker.commands.common import INPUT, NO_VERDICT, PATH, Answer, Subcommand, check_writable
 
 __all__ = ["report"]
 
@@ -21,7 +20,7 @@ __all__ = ["report"]
     help="The page; stdout if no file is named.",
 )  # fmt: skip
 @click.option("--rerun", is_flag=True, help="Explore the request again, and report whether the outcome is the same.")
-def report(run: Path, page: Path | None, rerun: bool) -> int:
+def report(run: Path, page: Path | None, rerun: bool) -> Answer:
     """Write a report (zabcheck --json > RUN.json) as one page: verdicts, counterexamples drawn, coverage.
 
     Its sentence and verdicts are derived from its figures; a report that contradicts itself is refused. Each
@@ -42,17 +41,14 @@ def report(run: Path, page: Path | None, rerun: bool) -> int:
         text = page_of(given) if page is not None else ""
     except ReportError as problem:
         raise click.UsageError(str(problem)) from None
-    code = compared(run, given) if rerun else int(given["exit_code"])
-    if page is None:
-        return code
-    if page == Path("-"):
-        return say(text, code)
-    save_file(page, text.encode())
-    return code
+    code, notes = compared(run, given) if rerun else (int(given["exit_code"]), [])
+    if page is None or page == Path("-"):
+        return Answer(code, [] if page is None else [text], notes=notes)
+    return Answer(code, files=[(page, text.encode())], notes=notes)
 
 
-def compared(run: Path, given: Mapping[str, Any]) -> int:
-    """Explore again, and say on stderr in what the outcome differs; returns the exit code: that of the report, or 3.
+def compared(run: Path, given: Mapping[str, Any]) -> tuple[int, list[str]]:
+    """Explore again; return the exit code, that of the report or 3, and in what the outcome differs.
 
     Raises:
         UsageError: what it asks cannot be asked here.
@@ -70,7 +66,5 @@ def compared(run: Path, given: Mapping[str, Any]) -> int:
         raise click.UsageError(f"{run} cannot be explored again: {problem}") from None
     if not found:
         asked = "; what z3 says was not asked again" if any("symbolic" in p for p in given["properties"]) else ""
-        complain(f"{run}: explored again, with the same outcome{asked}: {given['sentence']}")
-        return int(given["exit_code"])
-    complain(f"{run}: explored again, and the outcome is another: {'; '.join(found)}")
-    return 3
+        return int(given["exit_code"]), [f"{run}: explored again, with the same outcome{asked}: {given['sentence']}"]
+    return NO_VERDICT, [f"{run}: explored again, and the outcome is another: {'; '.join(found)}"]

@@ -18,16 +18,15 @@ from checker.commands.common import (
     PATH,
     PROTOCOL_HELP,
     VIOLATED,
-    NoVerdict,
+    Answer,
     Subcommand,
     check_writable,
-    hush,
     protocol_named,
-    write_file,
 )
 from checker.commands.page_option import HTML, check_page
-from checker.commands.publishing import complain_of, files_of, format_options, publish
+from checker.commands.publishing import Files, files_of, format_options, publish
 from checker.commands.requested import budgets_of
+from checker.plain_text import Verbatim
 from checker.report.result import StatedResult
 from checker.requests.simulate import RuntimeErrorMet, SimulateRequest, answer
 
@@ -88,7 +87,7 @@ Examples:
 @click.option("--engine", metavar="NAME", help="compiled (the default), or interpret (plain Python).")
 @shared.ANSWER_JSON
 @format_options("simulate")
-def simulate(**flags: Any) -> int:
+def simulate(**flags: Any) -> Answer:
     """Run a cluster in the simulator of the db-19 lab and print the SHA-256 of its canonical dump.
 
     A run follows from its seed and flags alone. All flags from --protocol to --timeout go beyond
@@ -106,24 +105,23 @@ def simulate(**flags: Any) -> int:
         simulation = answer(request, listen=outputs["events"] is not None)
     except RuntimeErrorMet as found:
         return publish(error_of(found), as_json, files)
-    wrong = write_files(simulation, **outputs)
+    written, troubles = written_beside(simulation, **outputs)
     if as_json or flags["show"] or request.check or files:
         simulation.shown, simulation.saved = flags["show"], outputs["trace"]
-        code = publish(simulation, as_json, files)
-    else:
-        code = print_digest(simulation.sha256)
-    return NO_VERDICT if complain_of(wrong) else code
+        return publish(simulation, as_json, files, written, troubles)
+    digest = Verbatim(simulation.sha256 + ("\n" if sys.stdout.isatty() else ""))  # as the lab's program; a terminal
+    return Answer(NO_VERDICT if troubles else HELD, [digest], files=written, notes=troubles)
 
 
-def write_files(
+def written_beside(
     simulation: Simulation,
     dump: Path | None,
     events: Path | None,
     table: Path | None,
     trace: Path | None,
     page: Path | None,
-) -> list[str]:
-    """Write what is asked for beside stdout; return what went wrong.
+) -> tuple[Files, list[str]]:
+    """Return what is asked for beside stdout, and what went wrong. The trace and the table are saved already.
 
     Args:
         dump: the canonical dump. events: everything that happens, as JSON lines; table: as an event table.
@@ -131,28 +129,13 @@ def write_files(
     """
     from traces.record.events import lines
 
-    wrong = [write_file(dump, simulation.bytes)] if dump is not None else []
-    wrong += [write_file(events, lines(simulation.events))] if events is not None else []
+    files = [(dump, simulation.bytes)] if dump is not None else []
+    files += [(events, lines(simulation.events))] if events is not None else []
+    troubles = [write_table(simulation.run, table)] if table is not None else []
     if simulation.exit_code == VIOLATED and (trace is not None or page is not None):
-        wrong.append(simulation.write_run(trace, page))
-    return [*wrong, write_table(simulation.run, table) if table is not None else ""]
-
-
-def print_digest(sha256: str) -> int:
-    """Print the digest alone. The lab's program prints no newline after it; a terminal wants one.
-
-    Raises:
-        NoVerdict: it cannot be written.
-    """
-    try:
-        sys.stdout.write(sha256 + ("\n" if sys.stdout.isatty() else ""))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        hush()  # a reader that has gone away changes nothing
-    except OSError as problem:
-        hush()
-        raise NoVerdict(f"cannot write to stdout: {problem.strerror}; what was found: {sha256}") from None
-    return HELD
+        pages, trouble = simulation.write_run(trace, page)
+        files, troubles = [*files, *pages], [*troubles, trouble]
+    return files, [trouble for trouble in troubles if trouble]
 
 
 def request_of_flags(**flags: Any) -> SimulateRequest:

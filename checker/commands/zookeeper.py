@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from checker.commands.common import Subcommand
+from checker.commands.common import Answer, Subcommand
 from checker.commands.publishing import publish
-from checker.ending import HELD, NO_VERDICT, VIOLATED
+from checker.ending import HELD, NO_VERDICT, VIOLATED, write_now
 from checker.report.result import StatedResult, Table, installed_version
 from checker.requests.matrix import MatrixRequest
 from checker.requests.residue import ResidueRequest
@@ -45,7 +45,7 @@ def zookeeper(
     residue: bool,
     release: str,
     as_json: bool,
-) -> int:
+) -> Answer:
     """Known bugs of ZooKeeper, found again: a release with every other known fix, without its own and with it.
 
     0: every row is as recorded; 1: one has changed; 3: one came to no verdict, and none has changed."""
@@ -64,7 +64,7 @@ def zookeeper(
     return rows(ZookeeperRequest(issues, time_limit, split))
 
 
-def rows(request: ZookeeperRequest) -> int:
+def rows(request: ZookeeperRequest) -> Answer:
     """Which rows are found. 0: each as recorded; 1: one has changed; 3: one has no verdict."""
     from traces import to_text
     from traces.explain.folding import fitted
@@ -73,9 +73,9 @@ def rows(request: ZookeeperRequest) -> int:
     for one in answer(request):
         asked.append(one)
         if request.issues and one.without.trace is not None:
-            click.echo(to_text(one.without.trace))
+            write_now(f"{to_text(one.without.trace)}\n")
         if request.issues:
-            click.echo(fitted(f"{one.row.says}\nThe paper's step that is split: {one.row.split}\n"))
+            write_now(fitted(f"{one.row.says}\nThe paper's step that is split: {one.row.split}\n\n"))
     undecided = [one for one in asked if one.undecided]
     changed = [one for one in asked if not one.as_recorded and not one.undecided]
     found = sum(one.found for one in asked)
@@ -101,7 +101,7 @@ def rows(request: ZookeeperRequest) -> int:
     )
 
 
-def whole_matrix(request: MatrixRequest) -> int:
+def whole_matrix(request: MatrixRequest) -> Answer:
     """Which release has which bug. 0: every cell is known; 3: some are not."""
     from checker.requests import matrix
     from checker.zookeeper.matrix import told
@@ -120,7 +120,7 @@ def whole_matrix(request: MatrixRequest) -> int:
     return publish(StatedResult(sentence, HELD if known == there else NO_VERDICT, text=text))
 
 
-def whole_residue(request: ResidueRequest, as_json: bool) -> int:
+def whole_residue(request: ResidueRequest, as_json: bool) -> Answer:
     """What is left of a release with all known repairs. 0: as recorded; 1: a line has changed; 3: one has no verdict.
 
     Raises:

@@ -20,6 +20,7 @@ from checker.explore.memory import Block, peak_bytes
 from checker.explore.result import Exploration, Limits, Violation
 from invariants.registry import NO_RUNTIME_ERROR, STEP, Property
 from zabspec.language.error_sites import OF_AUTHOR
+from zabspec.limits import Deadline
 
 __all__ = ["SparkExplorer"]
 
@@ -67,7 +68,7 @@ class SparkExplorer:
         """
         r = self.result
         started, cpu = time.perf_counter(), time.process_time()
-        deadline = started + (float("inf") if limits.seconds is None else limits.seconds - limits.spent)
+        deadline = Deadline(limits.seconds, limits.spent)
         earlier = (0.0, 0.0) if self.level is None else (self.level.seconds, self.level.cpu_seconds)
         tasks = 0.0
 
@@ -75,7 +76,7 @@ class SparkExplorer:
             r.seconds = earlier[0] + time.perf_counter() - started
             if progress is not None:
                 progress(r, int(part * r.levels[-1]), r.levels[-1])
-            return time.perf_counter() < deadline
+            return not deadline.over()
 
         def spend(level: Level) -> None:
             level.seconds = earlier[0] + time.perf_counter() - started
@@ -105,7 +106,7 @@ class SparkExplorer:
             r.memory = max(r.memory, peak_bytes())
         return r
 
-    def finished(self, level: Level, limits: Limits, keep_going: bool, deadline: float) -> bool:
+    def finished(self, level: Level, limits: Limits, keep_going: bool, deadline: Deadline) -> bool:
         r = self.result
         if r.error or (r.violations and not keep_going):
             return True
@@ -118,7 +119,7 @@ class SparkExplorer:
             return True  # all that was asked
         if limits.max_states is not None and r.distinct >= limits.max_states:
             r.stopped = f"--max-states {limits.max_states} reached"
-        elif time.perf_counter() > deadline:
+        elif deadline.over():
             r.stopped = f"--time-limit {limits.seconds:g} s reached"
         return bool(r.stopped)
 

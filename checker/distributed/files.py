@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from zabspec.files import read_bytes
+from zabspec.files import read_bytes, write_whole
 
 __all__ = ["PADDING", "PIECE", "Damaged", "File", "Folder", "StorageError"]
 
@@ -113,9 +113,7 @@ class Folder:
         Raises:
             OSError: it cannot be written.
         """
-        temporary = self.path(f".{name}.new")
-        temporary.write_bytes(data)
-        os.replace(temporary, self.path(name))
+        write_whole(self.path(name), data)
 
     def settle(self, name: str) -> None:
         """What a killed process has written the system keeps; what a power cut spoils is seen when it is read."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import re
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -65,14 +63,10 @@ def explore_on_spark(
         KeyboardInterrupt: before anything was explored.
     """
     if request.checkpoint is None:
-        folder, lock = own_folder()  # which the next session removes if this process is killed
-        try:
+        with own_folder() as folder:
             checkpoint = Checkpoint(Storage(str(folder / "levels")))
             checkpoint.storage.create()
             return explored(configuration, properties, symmetry, limits, keep_going, request, progress, checkpoint)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-            os.close(lock)
     checkpoint = Checkpoint(Storage(request.checkpoint, durable=True).anywhere())
     if not request.resume:
         checkpoint.storage.create()

@@ -9,7 +9,6 @@ the parent kept for each state do not depend on the number of threads.
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +22,8 @@ from checker.explore.memory import Block, Budget, LimitReached, Pool, peak_bytes
 from checker.explore.result import Exploration, Limits, Violation
 from invariants.registry import STEP
 from zabspec.language.error_sites import OF_AUTHOR
+from zabspec.limits import Deadline
+from zabspec.temporary import unseen_file
 
 __all__ = ["GROUPS", "PREDECESSOR", "UNIT", "Chunk", "Explorer", "Keeper", "LevelGroup", "Progress"]
 
@@ -37,7 +38,6 @@ LOAD = 0.82  # fill at which a group's table grows
 GROWTH = 1.5
 LEAP = 4  # while it is small: then what it takes to move counts for more than what lies idle
 SMALL = 1 << 17  # entries below which it is
-DISK = "/var/tmp"  # where a frontier goes for which there is no memory: /tmp may be memory, too
 COMPILING = 128 << 20  # bytes, three times what a compilation has been seen to take
 PREDECESSOR = 6  # bytes kept for each state: parent (4), ordinal (2)
 
@@ -144,8 +144,7 @@ class LevelGroup:
             OSError: there is no room on disk either.
         """
         if self.spilled is None:
-            where = os.environ.get("TMPDIR") or next(filter(os.path.isdir, (DISK,)), None)
-            self.spilled = tempfile.TemporaryFile(prefix="zabcheck-frontier-", dir=where)  # noqa: SIM115 - it lives as the level
+            self.spilled = unseen_file("frontier")
         chunk = self.chunks[-1]
         assert chunk.block is not None
         chunk.at = self.spilled.seek(0, os.SEEK_END)
@@ -238,7 +237,7 @@ class Explorer:
         self.cpu_started = self.cpu_counted = time.process_time()
         result = Exploration(self.code.properties, self.code.symmetry, stuttering_off=self.code.stuttering_off)
         self.result, self.limits = result, limits
-        self.deadline = started + (float("inf") if limits.seconds is None else limits.seconds - limits.spent)
+        self.deadline = Deadline(limits.seconds, limits.spent)
         self.budget = self.pool.budget = Budget(limits.memory)
         for slot in self.slots:
             slot.budget = self.budget
@@ -362,7 +361,7 @@ class Explorer:
         cpu = time.process_time()
         in_use = resident_bytes()
         room = self.budget.limit - max(in_use, self.budget.spent)
-        if room > COMPILING and self.code.worked(cpu - self.cpu_counted, self.deadline - at):
+        if room > COMPILING and self.code.worked(cpu - self.cpu_counted, self.deadline.left()):
             self.budget.add(max(0, resident_bytes() - in_use))
         spent, self.cpu_counted = time.perf_counter() - at, time.process_time()
         self.result.compile_seconds += spent
@@ -417,7 +416,7 @@ class Explorer:
         slot.used = 0
         done, offset = 0, chunk.start
         out, filled = slot.next_out()
-        while done < chunk.count and time.perf_counter() < self.deadline:
+        while done < chunk.count and not self.deadline.over():
             asked = min(PIECE, chunk.count - done)
             made = code.expand(
                 chunk.block.address, offset, asked, first + done,
@@ -576,7 +575,7 @@ class Explorer:
         r, limits = self.result, self.limits
         if limits.max_states is not None and r.distinct >= limits.max_states:
             r.stopped = f"--max-states {limits.max_states} reached"
-        elif time.perf_counter() > self.deadline:
+        elif self.deadline.over():
             r.stopped = f"--time-limit {limits.seconds:g} s reached"
         elif self.budget.exceeded():
             r.stopped = self.budget.reason

@@ -3,7 +3,6 @@ premise is never true, as of one that does nothing."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -12,6 +11,7 @@ from checker.explore.compiled import Compiled
 from checker.explore.groups import groups_of
 from checker.explore.result import Exploration, Limits, Violation
 from invariants.registry import Property
+from zabspec.limits import Deadline
 from zabspec.model import Configuration, Model
 
 __all__ = ["Premises", "reached_by", "stages"]
@@ -84,19 +84,18 @@ def reached_by(
         every: properties whose premise is met are judged in larger configurations too.
         threads: 0: one for each core.
     """
-    end = time.perf_counter() + seconds
+    end = Deadline(seconds)
     found = Premises(tuple(p.name for p in properties))
     for stage in stages(c):
         judged = [p for p in properties if p.name in found.missing or (every and p.name not in found.violated)]
         if not found.missing and not every:
             break
         for group in groups_of(judged):
-            left = end - time.perf_counter()
-            if left <= 0:
+            if end.over():
                 found.trouble = "there was no time left"
                 return found
             code, _ = Compiled.of(Model(stage), group, True)
-            r = Explorer(code, threads).run(Limits(None, states, left), keep_going=True)
+            r = Explorer(code, threads).run(Limits(None, states, end.left()), keep_going=True)
             found.explored.append((stage, r))
             found.reached |= {name: depth for name, depth in r.witnessed.items() if name not in found.reached}
             found.violated |= r.violations

@@ -14,6 +14,7 @@ from checker.live.code import LiveCode
 from checker.live.fair_runs import FairRuns, Waits
 from checker.live.graph import Graph, rehash_nodes
 from zabspec.language.kernels import machine
+from zabspec.limits import Deadline
 from zabspec.properties import ProgressProperty
 
 __all__ = ["Live", "LiveRun"]
@@ -135,7 +136,7 @@ class LiveRun:
         """
         started, cpu = time.perf_counter(), time.process_time()
         self.budget = Budget(limits.memory)
-        self.deadline = started + (float("inf") if limits.seconds is None else limits.seconds - limits.spent)
+        self.deadline = Deadline(limits.seconds, limits.spent)
         self.limits = limits
         self.live = live = Live(self.goals, Exploration(()))
         self.tell = tell
@@ -200,13 +201,11 @@ class LiveRun:
             )
             if done < PIECE and g.expanded < g.nodes and not g.error and not g.clash:
                 self.grow()
-            self.code.worked(
-                time.perf_counter() - began, self.deadline - time.perf_counter()
-            )  # thorough code, if it pays
+            self.code.worked(time.perf_counter() - began, self.deadline.left())  # thorough code, if it pays
             self.note_counts()
             if self.tell is not None:
                 self.tell(live)
-            if time.perf_counter() > self.deadline:
+            if self.deadline.over():
                 live.stopped = f"--time-limit {self.limits.seconds:g} s reached"
                 return
             if self.limits.max_states is not None and g.nodes > self.limits.max_states:

@@ -8,7 +8,6 @@ that violates a property is noticed; one that violates none survives.
 from __future__ import annotations
 
 import random
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,6 +26,7 @@ from zabspec.language.error_sites import met
 from zabspec.language.reference import ERRORS
 from zabspec.language.source import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
+from zabspec.temporary import temporary_folder
 
 __all__ = ["NOTICED", "SURVIVES", "UNDECIDED", "Campaign", "Judged", "check_mutants", "mutants_in"]
 
@@ -138,8 +138,8 @@ def check_mutants(
         out.untested = True
     else:
         random.Random(seed).shuffle(every)
-        with tempfile.TemporaryDirectory(prefix="zabcheck-mutants-") as folder:
-            work = _Work(Path(folder), configuration, judged, plain, threads)
+        with temporary_folder("mutants") as folder:
+            work = _Work(folder, configuration, judged, plain, threads)
             try:
                 one_by_one(out, every, work, limits, began, progress)
             except KeyboardInterrupt:

@@ -178,7 +178,8 @@ def counterexample(p: Claim) -> Counterexample:
 
 def symbolic(report: Claim, said: Claim) -> Z3Answer:
     """What z3 says of a property. That Ctrl-C ended it is in the exit code alone."""
-    interrupted = report["exit_code"] == 3 and said["verdict"] == "undecided" and report["verdict"] != NO_VERDICT
+    ended = report["exit_code"] == 3 and not report.get("error")
+    interrupted = ended and said["verdict"] == "undecided" and report["verdict"] != NO_VERDICT
     steps, epochs, broken = (int(said[name] or 0) for name in ("steps", "epochs", "violated_within"))
     return Z3Answer(said["verdict"], steps, epochs, tuple(said["within"]), broken, interrupted)
 
@@ -195,7 +196,8 @@ def difference(true: Report, report: Claim) -> str:
     """Where a report is not what follows from its own figures; empty: nowhere."""
     wanted = true.as_json()
     for name, value in wanted.items():
-        if name not in NOT_DERIVED:
+        unwritten = name == "exit_code" and report.get("error") and report["exit_code"] == 3
+        if name not in NOT_DERIVED and not unwritten:
             for where, said, follows in differing(name, report.get(name), value):
                 return f"its {where} is {shown(said)}, and from its own figures follows {shown(follows)}"
     return ""

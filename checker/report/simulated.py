@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from checker.ending import HELD, VIOLATED
-from checker.output_files import write_file
 from checker.report import result
 from checker.report.progress import StatusLine
 from checker.report.result import Part, Result, Row, Table, plural
@@ -104,16 +103,16 @@ class Simulation(Result):
         for v, why in self.verdicts:
             yield result.Verdict(v.of.name, verdict_word(v), None if v.held or not v.judged else v.broken_at, why)
 
-    def write_run(self, path: Path | None, page: Path | None) -> str:
-        """Save, and draw, the run up to the violation that came first; what went wrong."""
+    def write_run(self, path: Path | None, page: Path | None) -> tuple[list[tuple[Path, bytes]], str]:
+        """Save the run up to the violation that came first; return the page that draws it, and what went wrong."""
         first = min((v for v, _ in self.verdicts if not v.held), key=lambda v: v.broken_at)
         try:
             trace = replace(simulated_trace(self.run, first.of, first.broken_at + 1), request=self.request)
             if path is not None:
                 write_trace(trace, path)
-            return write_file(page, to_html(trace).encode()) if page is not None else ""
+            return [(page, to_html(trace).encode())] if page is not None else [], ""
         except TraceError as problem:
-            return f"the run cannot be told as a trace: {problem}"
+            return [], f"the run cannot be told as a trace: {problem}"
 
     def parts(self) -> Sequence[Part]:
         parts: list[Part] = [f"sha256 {self.sha256}"]

@@ -15,6 +15,7 @@ from checker.requests.model import ModelRequest
 from checker.requests.properties import LITERAL, chosen_properties
 from checker.requests.request import Request, at_least, seconds
 from checker.requests.saved import verified_trace
+from zabspec.limits import Deadline
 
 if TYPE_CHECKING:
     from checker.report.bounded import BoundedReport, Broken
@@ -100,7 +101,7 @@ def answer(request: BmcRequest, progress: Progress | None = None, started: float
     from checker.symbolic.bmc import Bounds, check_in_time
     from zabspec.model import Model
 
-    end = (time.perf_counter() if started is None else started) + request.time_limit
+    end = Deadline(request.time_limit, 0.0 if started is None else time.perf_counter() - started)
     if request.trace:
         check_writable(Path(request.trace), "--trace", regular=True)
     configuration, start = request.beginning()
@@ -109,8 +110,7 @@ def answer(request: BmcRequest, progress: Progress | None = None, started: float
         raise RequestError(f"{LITERAL} is judged by `zabcheck --property {LITERAL}` only")
     model = Model(configuration)
     state = state_after(model, start, judged)
-    left = max(0.0, end - time.perf_counter())
-    bounds = Bounds(request.depth, request.every, left, request.query_limit, request.seed)
+    bounds = Bounds(request.depth, request.every, end.left(), request.query_limit, request.seed)
     found = check_in_time(model, judged, bounds, state, progress)
     report = BoundedReport(model, tuple(judged), start, found, request.depth, request.as_json())
     if not found.broken:

@@ -13,6 +13,7 @@ from checker.requests.model import ModelRequest, near, protocol_named
 from checker.requests.properties import required_witnesses
 from checker.requests.ready import make_ready
 from checker.requests.request import Request, at_least, seconds, solver_seed
+from zabspec.limits import Deadline
 
 if TYPE_CHECKING:
     from checker.explore.premises import Premises
@@ -152,20 +153,20 @@ def answer(request: InductRequest, progress: Progress | None = None, started: fl
     from checker.report.induction import InductionReport
     from checker.symbolic.pool import run
 
-    end = (time.perf_counter() if started is None else started) + request.time_limit
+    end = Deadline(request.time_limit, 0.0 if started is None else time.perf_counter() - started)
     question = request.question()
     properties = question.with_premise
     required = required_witnesses(request.require_witness, [p.name for p in properties])
     if required and not request.witness_states:
         raise RequestError("--require-witness contradicts --witness-states 0: nobody looks for one")
-    outcome = run(question, request.jobs or 0, max(0.0, end - time.perf_counter()), progress)
+    outcome = run(question, request.jobs or 0, end.left(), progress)
     outcome.required = tuple(required)
     if request.witness_states and properties:
         outcome.premises = premises_of(outcome, properties, request, end)
     return InductionReport(outcome, request.as_json())
 
 
-def premises_of(outcome: Outcome, properties: list[Property], request: InductRequest, end: float) -> Premises:
+def premises_of(outcome: Outcome, properties: list[Property], request: InductRequest, end: Deadline) -> Premises:
     """Look for runs that meet the premises of properties. Where a clause is not proved, what follows from the clauses
     may fail in a run: then each property is judged as far as that goes."""
     from checker.explore.compiled import Compiled
@@ -176,12 +177,11 @@ def premises_of(outcome: Outcome, properties: list[Property], request: InductReq
     # what z3 is not asked for lack of room, a later epoch or more messages in flight, is explored
     configuration = replace(request.whole_configuration(), max_epoch=0, channel=0)
     every = not all(v.holds for v in outcome.verdicts)
-    if time.perf_counter() < end:
+    if not end.over():
         for group in groups_of(properties):
             first = Model(next(stages(configuration)))
             make_ready(partial(Compiled.of, first, group, True), "the properties in machine code")
-    left = max(0.0, end - time.perf_counter())
-    return reached_by(configuration, properties, request.witness_states, left, every, request.jobs or 0)
+    return reached_by(configuration, properties, request.witness_states, end.left(), every, request.jobs or 0)
 
 
 def argument(protocol: str) -> Argument:

@@ -137,8 +137,8 @@ def chosen_goals(given: Sequence[str], there: Sequence[ProgressProperty]) -> lis
 
 def compiled(model: Model, request: LiveRequest) -> tuple[LiveCode, str] | None:
     """Return the model in machine code, and why without symmetry; None: the time was over before."""
-    from checker.explore.deadline import done_in_time
     from checker.live.code import LiveCode
+    from zabspec.limits import done_in_time
 
     symmetry, limit = request.symmetry, request.time_limit
     if limit is not None and not done_in_time(lambda: LiveCode.of(model, (), symmetry), limit):

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 from checker.report.progress import StatusLine
-from zabspec.room import need_room
+from zabspec.limits import need_room
 
 __all__ = ["make_ready"]
 

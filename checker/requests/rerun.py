@@ -30,7 +30,8 @@ def differences(report: Mapping[str, Any], watch: Watch | None = None) -> list[s
         NoVerdict: it has no outcome.
     """
     found = answer(request_of(report), watch).as_json()
-    said = [(name, report[name], found[name]) for name in ("verdict", "exit_code")]
+    names = ("verdict",) if report.get("error") else ("verdict", "exit_code")
+    said = [(name, report[name], found[name]) for name in names]
     said += [(name, report["coverage"][name], found["coverage"][name]) for name in ("exhausted", "complete_depth")]
     there = {p["name"]: p for p in found["properties"]}
     for p in report["properties"]:

@@ -86,7 +86,7 @@ def failed_at_start(model: Model, judged: Sequence[Property], engine: str) -> Ex
 def ready_in_time(model: Model, judged: Sequence[Property], limit: float, request: ExploreRequest) -> bool:
     """Return whether the model's machine code is in the cache within so many seconds."""
     from checker.explore.compiled import Compiled
-    from checker.explore.deadline import done_in_time
+    from zabspec.limits import done_in_time
 
     kind = Compiled
     if request.engine == "interpret" and not request.symmetry:

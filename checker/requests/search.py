@@ -16,6 +16,7 @@ from checker.requests.model import ModelRequest, check_initial, protocol_named
 from checker.requests.properties import LITERAL, chosen_properties
 from checker.requests.request import Request, at_least, seconds
 from checker.requests.watch import Watch
+from zabspec.limits import Deadline
 
 if TYPE_CHECKING:
     from checker.search.report import SearchReport, Shortened
@@ -97,9 +98,9 @@ def walk(model: Model, judged: Sequence[Property], request: SearchRequest, watch
     """Search; return the result, and the largest number of steps of a walk."""
     import secrets
 
-    from checker.explore.deadline import done_in_time
     from checker.search.code import SearchCode
     from checker.search.search import MOST_STEPS, Search, Walked
+    from zabspec.limits import done_in_time
 
     started = time.perf_counter()
     limit = request.time_limit or USUAL
@@ -131,10 +132,10 @@ def shortened(model: Model, broken: Broken, walked: Walked, request: SearchReque
 
     name = broken.property.name
     path = trace_path(request, walked.broken, name, request.keep_going)
-    end = time.perf_counter() + SHORTENING
+    end = Deadline(SHORTENING)
 
     def in_time(*_: int) -> None:
-        if time.perf_counter() > end:
+        if end.over():
             raise OutOfTime
 
     trace = None

@@ -19,6 +19,7 @@ from checker.search import kernel
 from checker.search.code import SearchCode
 from invariants.registry import NO_RUNTIME_ERROR, STEP, Property
 from zabspec.language.error_sites import OF_AUTHOR
+from zabspec.limits import Deadline
 from zabspec.worlds.steps import KINDS, NOBODYS, mask
 
 __all__ = ["BEST", "MODES", "MOST_STEPS", "RANDOM", "SWARM", "Broken", "Search", "Walked"]
@@ -159,7 +160,7 @@ class Search:
         """
         started, cpu = time.perf_counter(), time.process_time()
         counted = cpu
-        self.deadline = started + seconds if seconds is not None else float("inf")
+        self.deadline = Deadline(seconds)
         self.keep_going = keep_going
         r = self.result
         if not self.begins_well():
@@ -174,7 +175,7 @@ class Search:
                 for thread in threads[1:]:
                     thread.join(0)
                 now = time.process_time()
-                self.code.worked(now - counted, self.deadline - time.perf_counter())
+                self.code.worked(now - counted, self.deadline.left())
                 counted = now
                 if tell is not None:
                     self.add_up(time.perf_counter() - started)
@@ -220,7 +221,7 @@ class Search:
         try:
             while True:
                 with self.lock:
-                    if self.over or self.done() or time.perf_counter() >= self.deadline:
+                    if self.over or self.done() or self.deadline.over():
                         return
                     block = self.next_block()
                 self.walk(slot, block)
@@ -264,7 +265,7 @@ class Search:
             )
             with self.lock:
                 self.found(slot, block.cell, first + made - 1)
-                if self.over or self.done() or time.perf_counter() >= self.deadline:
+                if self.over or self.done() or self.deadline.over():
                     return
             first, left = first + made, left - made
 

@@ -21,6 +21,8 @@ from typing import Any
 
 import z3
 
+from zabspec.limits import Deadline
+
 __all__ = ["Abandoned", "StillBusy", "abandon", "running", "wait_for_abandoned"]
 
 LONGEST = 60.0  # seconds to wait for an abandoned thread to end
@@ -56,11 +58,11 @@ def wait_for_abandoned() -> None:
     """
     if threading.current_thread() in _threads:
         raise Abandoned
-    end = time.monotonic() + LONGEST
+    end = Deadline(LONGEST)
     while _threads:  # one that ends may abandon another
         worker = _threads[0]
         while _runs(worker):
-            if time.monotonic() > end:
+            if end.over():
                 raise StillBusy(
                     f"z3 has not stopped {LONGEST:.0f} s after its request was interrupted; start a new process"
                 )

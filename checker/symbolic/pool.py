@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import multiprocessing
 import os
 import time
@@ -13,7 +12,6 @@ from multiprocessing.pool import AsyncResult
 from typing import TYPE_CHECKING, Any
 
 from checker.explore.symmetry import asymmetry
-from checker.signals import Held, unheard
 from checker.symbolic.assumptions import cut, faults, places
 from checker.symbolic.counterexample import rows
 from checker.symbolic.enabledness import EPOCHS, Possible, Taken
@@ -26,7 +24,9 @@ from invariants.inductive import datagrams
 from invariants.inductive.argument import Argument, argument_of
 from invariants.registry import STEP, Property, property_named
 from zabspec.language.tree import Site
+from zabspec.limits import Deadline
 from zabspec.model import Configuration, Model
+from zabspec.signals import Beginning, unheard
 
 if TYPE_CHECKING:
     from checker.explore.premises import Premises
@@ -343,7 +343,7 @@ def run(
     Raises:
         KeyboardInterrupt: Ctrl-C; the processes are gone.
     """
-    end = time.perf_counter() + (time_limit if time_limit is not None else math.inf)
+    end = Deadline(time_limit)
     verdicts = {c.name: Verdict(c) for c in question.named((*question.clauses, *question.targets))}
     for n in question.targets:
         verdicts[n].follows = verdicts[n].clause.of != STEP
@@ -382,10 +382,10 @@ class Workers:
         lost: one has died.
     """
 
-    def __init__(self, count: int, end: float) -> None:
+    def __init__(self, count: int, end: Deadline) -> None:
         self.end, self.lost = end, False
         others = {p.pid for p in multiprocessing.active_children()}
-        with Held():  # what comes as they begin is theirs as well, and their traceback
+        with Beginning():  # what comes as they begin is theirs as well, and their traceback
             self.pool = multiprocessing.get_context("spawn").Pool(count, begin)
         self.pids = {p.pid for p in multiprocessing.active_children()} - others
 
@@ -405,12 +405,12 @@ class Workers:
             for key in [key for key, r in waiting.items() if r.ready()]:
                 answered = waiting.pop(key).get()
                 yield key, answered
-            if not waiting or time.perf_counter() > self.end:
+            if not waiting or self.end.over():
                 return
             self.lost = self.lost or not self.pids <= {p.pid for p in multiprocessing.active_children()}
             if self.lost:
                 return
-            time.sleep(min(0.02, max(0.0, self.end - time.perf_counter())))
+            time.sleep(min(0.02, self.end.left()))
 
     def result(self, asked: AsyncResult[Any]) -> Any:
         """The one answer, or None if there is none in time."""

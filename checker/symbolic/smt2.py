@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import z3
+
+from zabspec.files import write_whole
 
 __all__ = ["INDEX", "NotWritten", "about", "index", "is_recording", "record", "record_into"]
 
@@ -78,10 +79,8 @@ def record(assertions: Sequence[z3.BoolRef], status: str, seconds: float) -> Non
     text = f"{HEAD}{json.dumps(head)}\n(set-logic ALL)\n(set-info :status {status})\n{body(assertions)}"
     path = _folder / f"{name}.smt2"
     try:
-        path.write_text(text, encoding="utf-8")
+        write_whole(path, text.encode())
     except OSError as problem:
-        with contextlib.suppress(OSError):
-            path.unlink(missing_ok=True)
         raise NotWritten(f"cannot write {path}: {problem.strerror}") from None
 
 
@@ -108,9 +107,7 @@ def index(folder: Path, command: Sequence[str], note: str = "") -> dict[str, Any
         queries = [listed(file) for file in sorted(folder.glob("*.smt2"))]
         made = {"command": list(command), "solver": f"z3 {z3.get_version_string()}", "queries": queries}
         made |= {"note": note} if note else {}
-        new = folder / f".{INDEX}.{os.getpid()}.new"
-        new.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
-        new.replace(path)
+        write_whole(path, (json.dumps(made, indent=1) + "\n").encode())
     except (OSError, ValueError) as problem:
         raise NotWritten(f"cannot write {path}: {getattr(problem, 'strerror', None) or problem}") from None
     return made

@@ -19,7 +19,7 @@ import z3
 
 from checker.symbolic import smt2
 from checker.symbolic.abandoned import Abandoned, StillBusy, abandon, running, wait_for_abandoned
-from zabspec.room import need_room
+from zabspec.limits import Deadline, need_room
 
 __all__ = ["Result", "Solver", "SolverAnswer", "SolverError", "ask", "interruptibly"]
 
@@ -243,8 +243,8 @@ class Solver:
 
     def interrupt(self, done: threading.Event, grace: float) -> None:
         """Tell z3 to stop, until it does or so many seconds are over."""
-        end = time.perf_counter() + grace
-        while not done.is_set() and time.perf_counter() < end:
+        end = Deadline(grace)
+        while not (done.is_set() or end.over()):
             self.z3.interrupt()
             done.wait(0.02)
 
@@ -265,7 +265,7 @@ def interruptibly(work: Callable[[], T], seconds: float = math.inf) -> T:
         BaseException: whatever the work raised.
     """
     ready()
-    end = time.perf_counter() + seconds
+    end = Deadline(seconds)
     results: list[T] = []
     problems: list[BaseException] = []
 
@@ -280,10 +280,9 @@ def interruptibly(work: Callable[[], T], seconds: float = math.inf) -> T:
     worker.start()
     try:
         while worker.is_alive():
-            left = end - time.perf_counter()
-            if left <= 0:
+            if end.over():
                 raise TimeoutError
-            worker.join(min(0.2, left))
+            worker.join(min(0.2, end.left()))
     except (KeyboardInterrupt, TimeoutError):
         abandon(worker)
         raise

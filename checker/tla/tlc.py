@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import resource
 import subprocess
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from checker.tla.module import Module
+from zabspec.temporary import temporary_folder
 
 __all__ = ["Counts", "TlcFailed", "parsed", "run_tlc"]
 
@@ -84,9 +84,9 @@ def run_tlc(jar: Path, module: Module, symmetry: bool = False, workers: int = 1,
     Raises:
         TlcFailed: it printed no counts, or there is no Java.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / f"{module.name}.tla").write_text(module.text, encoding="utf-8")
-        (Path(folder) / f"{module.name}.cfg").write_text(module.configured(symmetry), encoding="utf-8")
+    with temporary_folder("tlc") as folder:
+        (folder / f"{module.name}.tla").write_text(module.text, encoding="utf-8")
+        (folder / f"{module.name}.cfg").write_text(module.configured(symmetry), encoding="utf-8")
         command = ["java", "-XX:+UseParallelGC", "-cp", str(jar.resolve()), "tlc2.TLC", "-workers", str(workers)]
         command += ["-metadir", "states", f"{module.name}.tla"]
         before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()

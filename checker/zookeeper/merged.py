@@ -8,12 +8,12 @@ asks about."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from checker.explore.compiled import Compiled
 from zabspec.language.schema import Role
+from zabspec.limits import Deadline
 from zabspec.model import Configuration, Model
 from zabspec.protocols.zookeeper.state import IDLE, SERVING
 
@@ -72,7 +72,7 @@ def looks(code: Compiled) -> Callable[[bytes], list[bytes]]:
     return look
 
 
-def all_seen(configuration: Configuration, end: float) -> tuple[int, set[bytes], bool]:
+def all_seen(configuration: Configuration, end: Deadline) -> tuple[int, set[bytes], bool]:
     """What is seen of every state: how many states, what, and whether that is all."""
     code = Compiled(Model(configuration), (), False)
     size, look = code.layout.size, looks(code)
@@ -81,7 +81,7 @@ def all_seen(configuration: Configuration, end: float) -> tuple[int, set[bytes],
     while level:
         following: list[bytes] = []
         for state in level:
-            if time.perf_counter() > end:
+            if end.over():
                 return len(known), seen, False
             for _, after in code.next_states(state):
                 new = after[:size]
@@ -99,7 +99,7 @@ def compare(split: Configuration, merged: Configuration, seconds: float = float(
     Args:
         seconds: how long it may take; then nothing is said.
     """
-    end = time.perf_counter() + seconds
+    end = Deadline(seconds)
     one, there, whole = all_seen(split, end)
     other, here, all_of_it = all_seen(merged, end)
     return Compared((one, other), len(there), frozenset(there - here), frozenset(here - there), whole and all_of_it)

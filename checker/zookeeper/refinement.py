@@ -6,7 +6,6 @@ to be one step of the coarse text from there. Of steps that leave it, only so ma
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,6 +13,7 @@ from types import FunctionType, ModuleType
 
 from checker.explore.compiled import Compiled
 from zabspec.language.schema import Layout
+from zabspec.limits import Deadline
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import Parts
 from zabspec.protocols.zookeeper import votes
@@ -137,13 +137,13 @@ class RefinementQuery:
 
     def run(self, seconds: float | None) -> Refinement:
         """Breadth first over the fine text, every step looked at."""
-        result, end = Refinement(), None if seconds is None else time.perf_counter() + seconds
+        result, end = Refinement(), Deadline(seconds)
         first = self.fine.model.program.initial().key()
         known, level = {first}, [first]
         while level and not result.broken:
             following: list[bytes] = []
             for state in level:
-                if end is not None and time.perf_counter() > end:
+                if end.over():
                     return result
                 following += self.step_from(state, known, result)
                 if result.broken:

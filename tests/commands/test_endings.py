@@ -18,12 +18,13 @@ import click
 import pytest
 from click.testing import Result
 
-from checker import ending, signals
+from checker import ending
 from checker.commands import common
 from tests.commands.running import BROKEN, TINY, run
 from tests.patience import HANG
 from traces.record.reading import strict_json
 from traces.tables import recorded
+from zabspec import signals
 from zabspec.files import read_bytes
 from zabspec.model import ConfigError, Configuration
 from zabspec.protocols.registry import PROTOCOLS, Parts, Sizes
@@ -413,24 +414,26 @@ def test_every_signal_that_ends_a_process_is_heard(name: str) -> None:
     """SIGVTALRM, SIGPROF, SIGIO, SIGPWR and SIGSTKFLT ended a command without a word, and with no exit code of its."""
     number = signal.Signals[name]
     before = signal.signal(number, signal.SIG_DFL)  # what started the tests may ignore it, as nohup does
-    heard = signals.listen()
+    heard = signals.SignalHandler()
+    heard.listen()
     try:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(number)
     finally:
-        signals.leave(heard)
+        heard.leave()
         signal.signal(number, before)
 
 
 def test_several_signals_that_come_together_are_one() -> None:
     before = {number: signal.getsignal(number) for number in signals.ENDING}
-    heard = signals.listen()
+    heard = signals.SignalHandler()
+    heard.listen()
     try:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGHUP)  # what systemd sends next
     finally:
-        signals.leave(heard)
+        heard.leave()
     assert {number: signal.getsignal(number) for number in signals.ENDING} == before
 
 
@@ -443,14 +446,15 @@ class Dying:
 
 def test_a_signal_in_a_destructor_is_not_lost() -> None:
     """Python drops what is raised there, and says so with a traceback."""
-    heard = signals.listen()
+    heard = signals.SignalHandler()
+    heard.listen()
     made = [Dying()]
     try:
         made.clear()
         with pytest.raises(KeyboardInterrupt):
             time.sleep(10)
     finally:
-        signals.leave(heard)
+        heard.leave()
 
 
 def test_a_signal_as_a_command_ends_leaves_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,10 +9,13 @@ import errno
 import json
 import os
 import random
+import shutil
+import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -27,8 +30,10 @@ from tests.fuzz.running import Outcome, Setting
 from tests.fuzz.truth import SENTENCE
 from tests.models import much
 from tests.patience import HANG
-from zabspec.files import Unreadable, check_readable, opened, read_bytes, read_small
-from zabspec.room import need_room
+from zabspec.files import Unreadable, check_readable, opened, read_bytes, read_small, replacing, write_whole
+from zabspec.limits import Deadline, done_in_time, need_room
+from zabspec.signals import SignalHandler
+from zabspec.temporary import temporary_folder
 
 TOP = Path(__file__).parents[2]
 TINY = (*running.TINY, "--no-trace")
@@ -63,7 +68,7 @@ def test_every_command_of_the_registry_is_walked() -> None:
         by_command.setdefault(name, set()).add(case.kind)
     assert by_command.keys() == set(ends.names())
     for name, kinds in by_command.items():
-        assert kinds >= {"memory", "folder", "stream", "signal"}, name
+        assert kinds >= {"memory", "folder", "stream", "signal", "answered"}, name
         assert ("file" in kinds) == bool(list(ends.inputs(name))), name
 
 
@@ -97,6 +102,10 @@ def test_what_the_walk_refuses_is_seen(folder: Path) -> None:
     assert not ends.wrong(cut, Outcome(cut.words, 3, '{"exit_code": 3}', "", 0.1), folder)
     for out in ("", "no verdict", '{"exit_code": 0}'):
         assert ends.wrong(cut, Outcome(cut.words, 3, out, "", 0.1), folder)
+    answered = ends.Case("answered", ("variants",), (0, 1, 2, 3), Setting(signal=15, answered=1))
+    assert ends.wrong(
+        answered, Outcome(answered.words, 3, "protocol", "zabcheck: interrupted; there is ...\n", 0.1), folder
+    )
     gone = ends.Case("stream", ("--json",), (3,), Setting(streams={1: "full"}))
     assert not ends.wrong(gone, Outcome(gone.words, 3, "", "", 0.1), folder)
 
@@ -123,6 +132,48 @@ def test_one_door_opens_every_file(folder: Path) -> None:
     for name in ("huge", "small"):
         with pytest.raises(Unreadable, match="larger than 4 bytes"):
             read_bytes(name, 4)
+
+
+@pytest.mark.parametrize("problem", [KeyboardInterrupt, MemoryError, OSError], ids=lambda p: p.__name__)
+def test_a_file_is_whole_or_as_it_was(problem: type[BaseException], folder: Path) -> None:
+    """Traces were left half beside their place after a signal, as compiled code and queries were."""
+    path = folder / "file"
+    write_whole(path, b"before")
+
+    def half() -> None:
+        with replacing(path) as new:
+            new.write_bytes(b"ha")
+            assert (path.read_bytes(), new.parent) == (b"before", folder)
+            raise problem
+
+    with pytest.raises(problem):
+        half()
+    assert path.read_bytes() == b"before"
+    write_whole(path, b"after", mode=0o600, on_disk=True)
+    assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"after", 0o600)
+    with pytest.raises(OSError, match="No such file"):
+        write_whole(folder / "none" / "file", b"")
+    assert list(folder.iterdir()) == [path]
+
+
+def test_a_new_file_is_written_through_no_link(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else may write the folder, and foresee the name."""
+    monkeypatch.setattr(os, "urandom", bytes)
+    (folder / f".new-{bytes(8).hex()}").symlink_to("other")
+    with pytest.raises(FileExistsError):
+        write_whole(folder / "file", b"secret")
+    assert not (folder / "other").exists()
+
+
+@pytest.mark.slow(seconds=1)
+def test_a_signal_as_a_trace_is_written_leaves_none(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: int) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(os, "fsync", interrupted)
+    result = run(*TINY[:-1], "--variant", "small-quorum", "--trace", "t.json")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert not list(folder.iterdir())
 
 
 def test_no_protocol_file_is_read_without_end(folder: Path) -> None:
@@ -256,7 +307,7 @@ def test_a_check_that_is_cancelled_ends_with_3(folder: Path, monkeypatch: pytest
     for place in (
         "checker.ci.configuration.read_matrix", "checker.ci.running.ready", "checker.requests.keywords.plain",
         "checker.cli.main.make_context", "checker.requests.model.ModelRequest.configuration",
-        "checker.requests.explore.explored", "checker.ci.running.outcome_of", "checker.commands.check.published",
+        "checker.requests.explore.explored", "checker.ci.running.outcome_of", "checker.commands.check.answer_of",
         "zabspec.model.Model.__init__",
     ):  # fmt: skip
         with monkeypatch.context() as patched:
@@ -275,3 +326,54 @@ def test_where_no_memory_is_left_no_library_is_called() -> None:
     need_room(1)
     with pytest.raises(MemoryError):
         need_room(1 << 60)
+
+
+# --- temporary files -------------------------------------------------------------------------------
+
+
+def test_a_folder_is_gone_however_its_work_ends(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a second signal comes as it is removed."""
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    plain = shutil.rmtree
+    handler = SignalHandler()
+    handler.listen()
+
+    def slowly(*given: Any, **named: Any) -> None:
+        handler.last = float("-inf")  # as if it were a second later
+        signal.raise_signal(signal.SIGTERM)
+        plain(*given, **named)
+
+    def work(problem: type[BaseException]) -> None:
+        with temporary_folder("work") as made:
+            (made / "more").mkdir()
+            assert made.parent == folder
+            raise problem
+
+    monkeypatch.setattr(shutil, "rmtree", slowly)
+    try:
+        for problem in (KeyboardInterrupt, MemoryError, ValueError):
+            with pytest.raises(KeyboardInterrupt):
+                work(problem)
+            assert not list(folder.iterdir()), problem
+    finally:
+        handler.leave()
+
+
+# --- limits ----------------------------------------------------------------------------------------
+
+
+def test_a_deadline_counts_what_was_spent_before_it() -> None:
+    assert not Deadline().over()
+    assert Deadline().left() == float("inf")
+    assert 0 < Deadline(HANG, spent=HANG / 2).left() <= HANG / 2
+    for spent in (HANG, 2 * HANG):
+        late = Deadline(HANG, spent)
+        assert (late.over(), late.left()) == (True, 0.0)
+
+
+def test_work_that_no_clock_interrupts_is_ended(folder: Path) -> None:
+    assert done_in_time(Path("done").touch, HANG)
+    assert Path("done").exists()
+    assert not done_in_time(signal.pause, 0.01)
+    assert not done_in_time(Path("late").touch, 0)
+    assert not Path("late").exists()

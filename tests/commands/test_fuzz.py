@@ -58,6 +58,8 @@ def test_an_ending_that_is_not_as_it_should_be_is_seen(
     assert faults(Outcome(words, *ending, 0.1), tmp_path)
     assert not faults(Outcome(("variants",), 0, "zab", "", 0.1), tmp_path)
     assert not faults(Outcome(("quorums",), 2, "", WRONG, 0.1), tmp_path)
+    for after, seen in ((0.1, False), (9.0, True)):  # it had answered as it was told to end; it went on
+        assert bool(faults(Outcome(("variants",), 0, "zab", "", 20.0, True, after), tmp_path)) is seen
     (tmp_path / "zabcheck-error-1.txt").touch()
     assert faults(Outcome(("variants",), 3, "", "zabcheck: no verdict\n", 0.1), tmp_path)
 
@@ -68,7 +70,7 @@ def test_a_changed_file_that_is_believed_is_seen(tmp_path: Path) -> None:
     for content, code, seen in (
         ({"tool": "2", "steps": [1]}, 0, False), ({"tool": "1", "steps": [True]}, 0, True), ({"steps": [1]}, 0, True),
         ({"steps": [1]}, 2, False), (trace, 2, True),
-        (trace | {"configuration": {"max_epoch": 1}}, 0, True),
+        (trace | {"configuration": {"max_epoch": 1}}, 0, True), (trace | {"request": {"kind": "check"}}, 0, False),
     ):  # fmt: skip
         given = Damaged(("replay",), "a.trace.json", json.dumps(content).encode())
         assert bool(lies(Outcome(given.words, code, "", "", 0.1), given, tmp_path)) is seen, (content, code)

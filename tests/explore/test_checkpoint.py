@@ -168,7 +168,7 @@ def test_a_frontier_on_disk_is_the_same_frontier(tmp_path: Path, monkeypatch: py
 def test_no_room_on_disk_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(breadth_first, "UNIT", 640)
     monkeypatch.setattr(Budget, "scarce", lambda _: True)
-    monkeypatch.setattr(breadth_first, "DISK", "/")
+    monkeypatch.setattr("zabspec.temporary.DISK", "/")
     monkeypatch.setenv("TMPDIR", "/nowhere")
     r = explored(None)
     assert not r.complete

@@ -13,12 +13,12 @@ import pytest
 from checker.explore import memory
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
-from checker.explore.deadline import done_in_time
 from checker.explore.interpret import Interpreter
 from checker.explore.memory import HUGE, Block, Budget, LimitReached, machine_bytes
 from checker.explore.result import Limits
 from invariants import PROPERTIES
 from tests.patience import HANG
+from zabspec.limits import done_in_time
 from zabspec.model import Configuration, Model
 
 ONE = PROPERTIES[:1]

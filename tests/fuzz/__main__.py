@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import random
 import shlex
 import shutil
@@ -22,7 +23,7 @@ from .truth import disputed, faults, lies
 
 __all__ = ["campaign"]
 
-LIMIT = 8.0  # seconds until a command is told to end
+LIMIT = 8.0  # CPU seconds until a command is told to end
 
 
 def campaign(folder: Path, count: int, files: int, seed: int, limit: float) -> Iterator[tuple[Outcome, list[str]]]:
@@ -35,13 +36,13 @@ def campaign(folder: Path, count: int, files: int, seed: int, limit: float) -> I
         fresh(made, work)
         outcome = run(words, work, limit)
         yield outcome, faults(outcome, work) + disputed(outcome, work, limit)
-    for given in damaged(made, files, seed):
+    for number, given in enumerate(damaged(made, files, seed)):
         fresh(made, work)
         (work / given.name).write_bytes(given.data)
         outcome = run(given.words, work, limit)
         wrong = faults(outcome, work) + lies(outcome, given, made)
         if wrong:
-            kept = Path(tempfile.gettempdir()) / f"zabcheck-fuzz-{seed}-{Path(given.name).name}"
+            kept = Path(tempfile.gettempdir()) / f"zabcheck-fuzz-{seed}-{number}-{Path(given.name).name}"
             kept.write_bytes(given.data)
             wrong.append(f"the file is kept as {kept}")
         yield outcome, wrong
@@ -83,7 +84,7 @@ def main() -> int:
     parser.add_argument("--most", type=int, help="with --ends: so many of all of these")
     parser.add_argument("--signals", type=int, default=0, help="signals at random moments")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds until a fuzzed command is told to end")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="CPU seconds until a fuzzed command is told to end")
     parser.add_argument("--show", action="store_true", help="every command, with its ending")
     given = parser.parse_args()
     codes: Counter[tuple[str, int]] = Counter()
@@ -97,15 +98,17 @@ def main() -> int:
         fuzzed: Iterable[tuple[Outcome, list[str]]] = ()
         if given.commands or given.files:
             fuzzed = campaign(Path(folder), given.commands, given.files, given.seed, given.limit)
-        for o, faulty in chain(fuzzed, ends(Path(other), short, max(LATE, given.limit)) if short else ()):
-            name = o.words[0] if o.words and not o.words[0].startswith("-") else "explore"
-            codes[name, o.code] += 1
-            bad += bool(faulty)
-            if faulty or given.show:
-                print(f"{o.code}  {o.seconds:5.1f} s  zabcheck {shlex.join(o.words)}".encode(errors="replace").decode())
-            if faulty:
-                said = "\n".join(f"    WRONG: {line}" for line in faulty)
-                print(f"{said}\n      {o.out[:300]!r}\n      {o.err[-600:]!r}", flush=True)
+        with contextlib.suppress(KeyboardInterrupt):  # the figures say how far it got
+            for o, faulty in chain(fuzzed, ends(Path(other), short, max(LATE, given.limit)) if short else ()):
+                name = o.words[0] if o.words and not o.words[0].startswith("-") else "explore"
+                codes[name, o.code] += 1
+                bad += bool(faulty)
+                if faulty or given.show:
+                    line = f"{o.code}  {o.seconds:5.1f} s  zabcheck {shlex.join(o.words)}"
+                    print(line.encode(errors="replace").decode(), flush=True)
+                if faulty:
+                    said = "\n".join(f"    WRONG: {line}" for line in faulty)
+                    print(f"{said}\n      {o.out[:300]!r}\n      {o.err[-600:]!r}", flush=True)
     for code in sorted({code for _, code in codes}):
         print(f"exit code {code}: {sum(n for (_, c), n in codes.items() if c == code)}")
     print(f"{bad} wrong of {sum(codes.values())}, {time.perf_counter() - began:.0f} s, seed {given.seed}")

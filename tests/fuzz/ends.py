@@ -65,12 +65,12 @@ NO_FILES = ("fifo", "socket", "/dev/zero", "/dev/full", LONG, "loop", "none/at/a
 BAD_FILES = ("empty", "binary", "huge", "/proc/self/pagemap", "/proc/self/maps")
 # Names under which nothing can be written.
 NO_OUTPUT = ("fifo", "socket", LONG, "loop", "none/at/all", "zoo.cfg/below", "swept")
-KINDS = ("file", "content", "output", "time", "memory", "folder", "stream", "signal")
+KINDS = ("file", "content", "output", "time", "memory", "folder", "stream", "signal", "answered")
 STREAMS = (
     {0: "closed"}, {1: "closed"}, {2: "closed"}, {1: "full"}, {2: "full"}, {1: "unread"}, {2: "unread"},
     {0: "closed", 1: "closed", 2: "closed"},
 )  # fmt: skip
-LATE = 60.0  # seconds: what takes longer waits for something that never comes
+LATE = 60.0  # CPU seconds: what takes longer waits for something that never comes
 
 
 @dataclass(frozen=True)
@@ -170,6 +170,7 @@ def cases(name: str, source: random.Random) -> Iterator[Case]:
     for number in ENDING:
         calls = int(10 ** source.uniform(0, 5.3))
         yield Case("signal", words, (0, 1, 2, 3), Setting(signal=number, calls=calls))
+        yield Case("answered", words, (0, 1, 2, 3), Setting(signal=number, answered=int(10 ** source.uniform(0, 2))))
 
 
 def signals_at_random(count: int, seed: int) -> Iterator[Case]:
@@ -178,7 +179,9 @@ def signals_at_random(count: int, seed: int) -> Iterator[Case]:
     everything = [*(words_of(name) for name in names()), shlex.split(LIVE)]
     for _ in range(count):
         number, words = source.choice(ENDING), tuple(source.choice(everything))
-        if source.random() < 0.7:
+        if source.random() < 0.2:
+            setting = Setting(signal=number, answered=int(10 ** source.uniform(0, 2)))
+        elif source.random() < 0.7:
             setting = Setting(signal=number, calls=int(10 ** source.uniform(0, 6)))
         else:
             setting = Setting(signal=number, after=source.uniform(0, 1.5))
@@ -232,6 +235,8 @@ def wrong(case: Case, o: Outcome, folder: Path) -> list[str]:
         out.append("it did not end by itself")
     if "Traceback" in o.err or "internal error" in o.err or list(folder.glob("zabcheck-error-*")):
         out.append("an error that was not foreseen")
+    if o.out and not o.out.startswith('{"format"') and '"error"' not in o.out and "interrupted; there" in o.err:
+        out.append("it has answered, and says that it was interrupted")
     spoiled = case.setting.streams
     if 2 not in spoiled and o.code == 2 and not SENTENCE.fullmatch(o.err):
         out.append("2 is one sentence")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import math
 import os
 import re
 import resource
@@ -17,13 +18,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from checker import signals
 from checker.cli import COMMANDS, main
+from tests.patience import cpu_of
+from zabspec import signals
 
 __all__ = ["Outcome", "Setting", "load", "run"]
 
 MEMORY = 8 << 30  # bytes of address space: what asks for more is told that there is none
-GRACE = 60.0  # seconds to end after SIGTERM: no signal is seen while LLVM compiles
+GRACE = 60.0  # CPU seconds to end after SIGTERM: no signal is seen while LLVM compiles
+IDLE = 300.0  # seconds without a hundredth of a CPU second: what waits so long, waits for something that never comes
+EVERY = 0.25  # seconds between two looks at CPU seconds
 CRASHED = 99
 
 
@@ -44,6 +48,7 @@ class Setting:
         streams: by number, those that are `closed`, `full`, or `unread`.
         signal: what it is sent; 0: nothing.
         calls: the signal is sent after so many calls of functions.
+        answered: the signal is sent after so many calls of functions, counted from when there is something on stdout.
         after: the signal is sent after so many seconds instead.
     """
 
@@ -52,6 +57,7 @@ class Setting:
     streams: Mapping[int, str] = field(default_factory=dict)
     signal: int = 0
     calls: int = 0
+    answered: int = 0
     after: float | None = None
 
 
@@ -64,7 +70,7 @@ class Outcome:
 
     Attributes:
         code: its exit code; below 0: the signal that killed it.
-        late: whether it was asked to end, as it took too long.
+        late: whether it was asked to end, as it took too long; after: the CPU seconds that it took from then on.
     """
 
     words: tuple[str, ...]
@@ -73,6 +79,7 @@ class Outcome:
     err: str
     seconds: float
     late: bool = False
+    after: float = 0.0
 
 
 def load() -> None:
@@ -93,7 +100,7 @@ def run(words: Sequence[str], folder: Path, limit: float, setting: Setting = USU
     """Run `zabcheck` with these words in a folder.
 
     Args:
-        limit: seconds until it gets SIGTERM.
+        limit: CPU seconds until it gets SIGTERM.
         setting: what is odd about it.
     """
     out, err = folder / ".out", folder / ".err"
@@ -105,16 +112,17 @@ def run(words: Sequence[str], folder: Path, limit: float, setting: Setting = USU
             code = child(words, folder, out, err, setting)
         finally:
             os._exit(code)
-    code, late = wait(pid, started + limit, setting)
+    code, late, after = wait(pid, limit, setting)
     texts = [path.read_bytes().decode(errors="replace") for path in (out, err)]
     out.unlink()
     err.unlink()
-    return Outcome(tuple(words), code, texts[0], texts[1], time.perf_counter() - started, late)
+    return Outcome(tuple(words), code, texts[0], texts[1], time.perf_counter() - started, late, after)
 
 
-def wait(pid: int, until: float, setting: Setting) -> tuple[int, bool]:
-    """A child's exit code, and whether it had to be told to end. Whatever it has left behind is killed."""
-    late, pause, began, sent = False, 0.001, time.perf_counter(), setting.after is None
+def wait(pid: int, limit: float, setting: Setting) -> tuple[int, bool, float]:
+    """A child's exit code, whether it was told to end, and its CPU seconds after that. What it leaves is killed."""
+    pause, began, sent = 0.001, time.perf_counter(), setting.after is None
+    spent, told, moved, looked = 0.0, math.inf, began, began
     while True:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
@@ -123,16 +131,19 @@ def wait(pid: int, until: float, setting: Setting) -> tuple[int, bool]:
         if not sent and now > began + (setting.after or 0.0) and hears(pid):
             os.kill(pid, setting.signal)
             sent = True
-        if now > until + GRACE:
-            os.kill(pid, signal.SIGKILL)
-        elif now > until and not late:
-            os.kill(pid, signal.SIGTERM)
-            late = True
+        if now > looked + EVERY:
+            before, spent, looked = spent, cpu_of(pid), now
+            moved = now if spent > before else moved
+            if spent > told + GRACE or (told < math.inf and now > moved + IDLE):
+                os.kill(pid, signal.SIGKILL)
+            elif told == math.inf and (spent > limit or now > moved + IDLE):
+                os.kill(pid, signal.SIGTERM)
+                told, moved = spent, now
         time.sleep(pause)
         pause = min(0.05, pause * 1.5)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
-    return os.waitstatus_to_exitcode(status), late
+    return os.waitstatus_to_exitcode(status), told < math.inf, max(0.0, spent - told)
 
 
 def hears(pid: int) -> bool:
@@ -153,13 +164,19 @@ def as_script(folder: Path) -> None:
     sys.modules["__main__"].__dict__.update(__file__=str(path), __spec__=None)
 
 
-def after_calls(number: int, calls: int) -> None:
-    """Send this process a signal after so many calls."""
-    left = calls
+def after_calls(number: int, calls: int, answered: bool) -> None:
+    """Send this process a signal after so many calls.
 
-    def count(*_: object) -> None:
-        nonlocal left
-        left -= 1
+    Args:
+        answered: count from when there is something on stdout, which is a file.
+    """
+    left, counts = calls, not answered
+
+    def count(_: object, event: str, called: Any) -> None:
+        nonlocal left, counts
+        if not counts and event == "c_return" and called.__name__ == "write":
+            counts = os.fstat(1).st_size > 0
+        left -= counts
         if left == 0:
             sys.setprofile(None)
             os.kill(os.getpid(), number)
@@ -194,8 +211,8 @@ def child(words: Sequence[str], folder: Path, out: Path, err: Path, setting: Set
     sys.stdout = sys.__stdout__ = stream(1, "w")
     sys.stderr = sys.__stderr__ = stream(2, "w", "backslashreplace")
     sys.argv = ["zabcheck", *words]
-    if setting.calls:
-        after_calls(setting.signal, setting.calls)
+    if setting.calls or setting.answered:
+        after_calls(setting.signal, setting.calls or setting.answered, bool(setting.answered))
     try:
         main.main(list(words))
     except SystemExit as end:

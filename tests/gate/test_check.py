@@ -15,7 +15,6 @@ from click.testing import CliRunner, Result
 from checker.ci import running
 from checker.ci.configuration import read_matrix
 from checker.cli import main
-from checker.commands import publishing
 from checker.commands.init import START
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
@@ -531,7 +530,7 @@ def test_counterexamples_to_what_is_new_are_saved(gate: Gate) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_no_success(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(publishing, "write_file", lambda path, data: f"cannot write {path}: No space left on device")
+    monkeypatch.setattr("checker.ending.write_file", lambda path, *_: f"cannot write {path}: No space left on device")
     result = gate(one(), "--junit", "j.xml")
     assert result.exit_code == 3
     assert "No space left" in result.stderr

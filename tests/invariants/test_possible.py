@@ -225,32 +225,30 @@ def test_what_is_not_listed_is_no_proof_and_the_clause_is_named(monkeypatch: pyt
 # --- how it is told --------------------------------------------------------------------------------
 
 
-def outcome_told(
-    capsys: pytest.CaptureFixture[str], alone: bool = False, as_json: bool = False, **more: Any
-) -> tuple[int, str]:
+def outcome_told(alone: bool = False, as_json: bool = False, **more: Any) -> tuple[int, str]:
     taken = Taken("abcast(process=0)", SolverAnswer.COUNTEREXAMPLE, entered=frozenset(Model(ONE).program.steps), **more)
     outcome = Outcome(Question(ONE, ("links",), alone=alone), [Verdict(clause_named("links"))], [taken])
-    code = publish(InductionReport(outcome), as_json)
-    return code, capsys.readouterr().out
+    answer = publish(InductionReport(outcome), as_json)
+    return answer.code, answer.text(answer.code)
 
 
-def test_what_stands_in_the_way_ends_with_3(capsys: pytest.CaptureFixture[str]):
-    assert outcome_told(capsys)[0] == 0
-    code, text = outcome_told(capsys, errors=("x would leave its range",))
+def test_what_stands_in_the_way_ends_with_3():
+    assert outcome_told()[0] == 0
+    code, text = outcome_told(errors=("x would leave its range",))
     assert code == 3
     said = " ".join(text.split())  # whose lines were folded
     assert "nothing is proved: a step can meet an error, and is not taken: x would leave its range" in said
     assert "0 of 1 proved" in text
     assert text.splitlines()[1].split()[:3] == ["links", "no", "verdict"]
-    content = json.loads(outcome_told(capsys, as_json=True, errors=("x would leave its range",))[1])
+    content = json.loads(outcome_told(as_json=True, errors=("x would leave its range",))[1])
     assert (content["answer"], content["at_every_depth"]) == ("undecided", [])
     assert content["clauses"][0]["verdict"] == "no verdict"
-    assert outcome_told(capsys, undecided=True)[0] == 3
+    assert outcome_told(undecided=True)[0] == 3
 
 
-def test_what_some_clauses_do_not_exclude_is_an_assumption(capsys: pytest.CaptureFixture[str]):
-    code, text = outcome_told(capsys, alone=True, errors=("x would leave its range",))
+def test_what_some_clauses_do_not_exclude_is_an_assumption():
+    code, text = outcome_told(alone=True, errors=("x would leave its range",))
     assert code == 0
     assert "a step that meets an error is not taken: x would leave its range" in " ".join(text.split())
-    content = json.loads(outcome_told(capsys, alone=True, as_json=True, errors=("x would leave its range",))[1])
+    content = json.loads(outcome_told(alone=True, as_json=True, errors=("x would leave its range",))[1])
     assert content["at_every_depth"] == []

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from llvmlite.binding import ffi
 
-from checker import signals
+from zabspec import signals
 from zabspec.language import jit
-from zabspec.language.interrupts import interrupts_held
+from zabspec.signals import Held
 
 TEXT = "define i64 @f() {\n  ret i64 7\n}\n"
 
@@ -25,8 +25,8 @@ def test_an_interrupt_is_raised_at_the_end() -> None:
     done = []
 
     def interrupted() -> None:
-        with interrupts_held() as outer:
-            with interrupts_held() as held:
+        with Held() as outer:
+            with Held() as held:
                 signal.raise_signal(signal.SIGINT)
                 assert held.waiting
                 done.append("inner")
@@ -42,10 +42,11 @@ def test_an_interrupt_is_raised_at_the_end() -> None:
 @pytest.mark.parametrize("number", signals.ENDING)
 def test_whatever_ends_a_command_is_held(number: signal.Signals) -> None:
     own = signal.signal(number, signal.SIG_DFL)  # whoever runs the tests may ignore it
-    heard, done = signals.listen(), []
+    heard, done = signals.SignalHandler(), []
+    heard.listen()
 
     def interrupted() -> None:
-        with interrupts_held() as held:
+        with Held() as held:
             signal.raise_signal(number)
             done.append(held.waiting)
 
@@ -53,7 +54,7 @@ def test_whatever_ends_a_command_is_held(number: signal.Signals) -> None:
         with pytest.raises(KeyboardInterrupt):
             interrupted()
     finally:
-        signals.leave(heard)
+        heard.leave()
         signal.signal(number, own)
     assert done == [True]
 
@@ -62,7 +63,7 @@ def test_other_threads_and_other_handlers_are_left_alone() -> None:
     seen: list[object] = []
 
     def look() -> None:
-        with interrupts_held():
+        with Held():
             seen.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=look)

@@ -10,12 +10,12 @@ from xml.etree import ElementTree
 import click
 import pytest
 
-from checker.commands.publishing import files_of
-from checker.report.formats import json_text, registry
+from checker.commands.publishing import files_of, publish
+from checker.report.formats import registry
 from checker.report.formats.format import Format
 from checker.report.formats.html import page_of_parts
 from checker.report.formats.junit import junit_xml
-from checker.report.formats.terminal import plain_text, show
+from checker.report.formats.terminal import plain_text, shown
 from checker.report.result import ERROR, FAILURE, StatedResult, Table, Verdict, Words
 
 HOSTILE = "<script>&\x1b[31m\x00</pre>"
@@ -77,24 +77,22 @@ def test_plain_text_has_titles_and_what_stands_beside_a_table() -> None:
     assert "so it began\nprocess  role\np0       LEADING\nso it ended\n" in text
 
 
-def test_a_terminal_gets_tables_and_obeys_nothing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_terminal_gets_tables_and_obeys_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("TERM", "dumb")
-    assert show(RESULT) == 1
-    shown = capsys.readouterr().out
-    assert "\x1b[31m" not in shown.replace("\\x1b[31m", "")
-    assert "\x00" not in shown
-    assert "\\x1b" in shown
+    text = "".join(shown(RESULT))
+    assert "\x1b[31m" not in text.replace("\\x1b[31m", "")
+    assert "\x00" not in text
+    assert "\\x1b" in text
     for words in ("property", "states", "so it began", "so it ended", "LEADING", "─"):
-        assert words in shown
+        assert words in text
 
 
-def test_json_is_set_in_as_a_result_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_set_in_as_a_result_says() -> None:
     for indent, lines in ((None, 1), (1, 3)):
-        assert json_text.show(StatedResult("", 3, {"a": 1}, indent=indent)) == 3
-        out = capsys.readouterr().out
+        answer = publish(StatedResult("", 3, {"a": 1}, indent=indent), as_json=True)
+        assert answer.code == 3
+        out = answer.text(answer.code)
         assert json.loads(out) == {"a": 1}
         assert len(out.splitlines()) == lines
 

@@ -21,6 +21,7 @@ from tests.commands.running import assert_refused
 from tests.patience import HANG, ticking
 from traces import read_trace, verify
 from traces.replay.replay import replay
+from zabspec.limits import Deadline
 from zabspec.model import Configuration, Model
 
 LARGE = {"txns": 3, "timeouts": 3, "crashes": 2, "losses": 2}
@@ -119,7 +120,7 @@ def test_what_holds_is_not_said_to_hold() -> None:
 
     def tell(so_far: Walked) -> None:
         if so_far.walks > 100 and len(so_far.met) > 15:
-            search.deadline = 0.0  # its time is over
+            search.deadline = Deadline(0.0)  # its time is over
 
     found = search.run(HANG, tell=tell)
     assert not found.broken

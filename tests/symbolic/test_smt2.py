@@ -136,7 +136,7 @@ def no_room(*_: Any, **__: Any) -> None:
 
 
 def test_a_full_disk_is_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Path, "write_text", no_room)
+    monkeypatch.setattr("checker.symbolic.smt2.write_whole", no_room)
     ran = CliRunner().invoke(main, ["prove", "--smt2", str(tmp_path / "made")])
     assert ran.exit_code == 3
     assert "No space left on device" in " ".join(ran.output.split())
@@ -144,7 +144,7 @@ def test_a_full_disk_is_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_query_that_cannot_be_written_is_one_sentence(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Path, "write_text", no_room)
+    monkeypatch.setattr("checker.symbolic.smt2.write_whole", no_room)
     with pytest.raises(NotWritten, match=r"cannot write .*query.smt2: No space left on device"):
         Solver().check()
 

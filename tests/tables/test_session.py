@@ -17,7 +17,8 @@ from tests.patience import HANG, members, until
 from tests.spark import LocalSpark, surroundings
 from traces.spark import NoSpark, SparkFailed
 from traces.spark import session as session_module
-from traces.spark.session import FOLDER, machine_memory, own_folder, session
+from traces.spark.session import machine_memory, own_folder, session
+from zabspec.temporary import FOLDER
 
 TOP = Path(__file__).parents[2]
 
@@ -167,12 +168,9 @@ def test_what_a_killed_process_leaves_ends_and_is_removed(tmp_path: Path, monkey
     left = list((tmp_path / "tmp").glob(FOLDER + "*"))
     assert len(left) == 1
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
-    mine, lock = own_folder()
-    another, second = own_folder()
-    assert mine.exists(), "a folder in use is left alone"
-    assert sorted((tmp_path / "tmp").glob(FOLDER + "*")) == sorted([mine, another])
-    os.close(lock)
-    os.close(second)
+    with own_folder() as mine, own_folder() as another:
+        assert mine.exists(), "a folder in use is left alone"
+        assert sorted((tmp_path / "tmp").glob(FOLDER + "*")) == sorted([mine, another])
 
 
 @pytest.mark.slow

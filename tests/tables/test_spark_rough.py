@@ -37,12 +37,13 @@ from traces.judging.totals import Span, Totals, Unit, check_spans, judge_unit
 from traces.judging.unknowns import BY_PRIMARY
 from traces.spark import SparkFailed
 from traces.spark import session as session_module
-from traces.spark.session import FOLDER, own_folder
+from traces.spark.session import own_folder
 from traces.sweep.grid import Grid
 from traces.sweep.store import Store, StoreError, open_store
 from traces.sweep.summary import summarise
 from traces.tables.table import TableError, TableWriter, parts_of
 from zabspec.model import Configuration
+from zabspec.temporary import FOLDER, LOCK
 
 # --- the session ---------------------------------------------------------------------------------
 
@@ -87,13 +88,17 @@ def test_java_that_is_killed_as_it_starts_is_no_wrong_question(tmp_path: Path) -
 
 def test_a_folder_without_a_lock_is_removed_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    old, new = (tmp_path / f"{FOLDER}{name}" for name in ("old", "new"))
-    for folder in (old, new):
+    """So is one whose lock is free. What has other things in it and no lock is somebody else's."""
+    old, new, another, killed = (tmp_path / f"{FOLDER}{name}" for name in ("old", "new", "results", "killed"))
+    for folder in (old, new, another, killed):
         folder.mkdir()
-    os.utime(old, (0, 0))
-    mine, lock = own_folder()
-    assert sorted(tmp_path.iterdir()) == sorted([mine, new])
-    os.close(lock)
+    (another / "of_a_week").touch()
+    (killed / LOCK).touch()
+    for folder in (old, another):
+        os.utime(folder, (0, 0))
+    with own_folder() as mine:
+        assert sorted(tmp_path.iterdir()) == sorted([mine, new, another])
+    assert sorted(tmp_path.iterdir()) == sorted([new, another])
 
 
 def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ there and of its kind; whether the run is a true one is for `verify` to say.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -37,7 +36,7 @@ from traces.record.trace import (
 )
 from traces.record.values import in_order
 from zabspec.deprecated import Contradiction, current_keys
-from zabspec.files import read_bytes
+from zabspec.files import read_bytes, write_whole
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.schema import Layout, Role
 from zabspec.model import ConfigError, Configuration, Model
@@ -56,17 +55,11 @@ def write_trace(trace: Trace, path: str | Path) -> None:
         TraceError: it cannot be written.
     """
     target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     if target.exists() and not target.is_file():
         raise TraceError(f"cannot write {target}: this is not a regular file")
     try:
-        with open(temporary, "w", encoding="utf-8") as out:
-            out.write(trace_text(trace))
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(temporary, target)
+        write_whole(target, trace_text(trace).encode(), on_disk=True)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise TraceError(f"cannot write {target}: {error.strerror or error}") from error
 
 

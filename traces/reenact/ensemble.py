@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
-import tempfile
 import threading
 from collections.abc import Iterable
 from importlib import import_module
@@ -17,6 +15,7 @@ from traces.reenact.packets import FOLLOWERINFO
 from traces.reenact.quorum_links import ElectionProxy, QuorumProxy
 from traces.reenact.recording import Recording
 from traces.reenact.servers import Cannot, Release, Server, compiled_shim, free_ports
+from zabspec.temporary import temporary_folder
 
 __all__ = ["Ensemble"]
 
@@ -37,7 +36,8 @@ class Ensemble:
         self.recording = Recording(folder)
         self.numbers = sorted(numbers)
         self.group: set[int] = set()
-        self.sockets = Path(tempfile.mkdtemp(prefix="zabcheck-gates-"))
+        self.held = contextlib.ExitStack()
+        self.sockets = self.held.enter_context(temporary_folder("gates"))
         self.clients: list[Any] = []
         self.quorum: dict[tuple[int, int], QuorumProxy] = {}
         self.election: dict[tuple[int, int], ElectionProxy] = {}
@@ -119,7 +119,7 @@ class Ensemble:
         for client in self.clients:
             threading.Thread(target=closed, args=(client,), daemon=True).start()
         self.clients.clear()
-        shutil.rmtree(self.sockets, ignore_errors=True)
+        self.held.close()
         self.recording.close()
 
     # --- what is seen of it ------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 
 from traces.reenact.packets import Malformed
 from traces.reenact.recording import Recording
+from zabspec.limits import Deadline
 
 __all__ = ["Connection", "Proxy", "Stream"]
 
@@ -153,7 +154,7 @@ class Connection:
 
     def run(self) -> None:
         """Join the halves, when the other server listens."""
-        end = time.monotonic() + PATIENCE
+        end = Deadline(PATIENCE)
         self.up.source = self.down.destination = self.near
         threading.Thread(target=self.up.pump, daemon=True, name="link up").start()
         while self.far is None and not self.near_closed and not self.proxy.over:
@@ -161,7 +162,7 @@ class Connection:
                 self.far = socket.create_connection(("127.0.0.1", self.proxy.port_behind), 1)
                 self.far.settimeout(None)
             except OSError:
-                if time.monotonic() > end or self.proxy.impatient:
+                if end.over() or self.proxy.impatient:
                     self.close_near()
                     return
                 time.sleep(0.02)

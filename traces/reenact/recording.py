@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from zabspec.limits import Deadline
+
 __all__ = ["Recording"]
 
 
@@ -43,14 +45,13 @@ class Recording:
     def wait(self, seen: Callable[[], bool], seconds: float) -> bool:
         """Whether it is seen before the patience ends. What is on disks and what servers say is looked at again and
         again, since nothing tells of it."""
-        end = time.monotonic() + seconds
+        end = Deadline(seconds)
         pause = 0.005
         while not seen():
-            left = end - time.monotonic()
-            if left <= 0:
+            if end.over():
                 return False
             with self.changed:
-                self.changed.wait(min(pause, left))
+                self.changed.wait(min(pause, end.left()))
             pause = min(2 * pause, 0.1)
         return True
 

@@ -11,18 +11,17 @@ from __future__ import annotations
 import os
 import random
 import shlex
-import signal
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
-from math import inf
 from threading import Thread
-from time import sleep, time
+from time import sleep
 
 from traces.judging.simulated import breaks, judged_properties
+from zabspec.limits import Deadline
 from zabspec.model import Configuration
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.signals import ENDING
+from zabspec.signals import deaf
 from zabspec.simulator.loop import FAULTS
 from zabspec.simulator.run import Fault, Run, SimulationError
 
@@ -137,7 +136,7 @@ def _faults(run: Run, source: random.Random, roughness: int) -> Iterator[Fault]:
                 yield Fault(source.randrange(run.rounds), "lose", f, l)
 
 
-def _first_of(wanted: Wanted, numbers: range, bit: int, until: float) -> tuple[int, int]:
+def _first_of(wanted: Wanted, numbers: range, bit: int, until: Deadline) -> tuple[int, int]:
     """The first of some attempts that breaks the property (-1: none does), and how many were made.
 
     Args:
@@ -145,7 +144,7 @@ def _first_of(wanted: Wanted, numbers: range, bit: int, until: float) -> tuple[i
     """
     made = 0
     for number in numbers:
-        if time() > until:
+        if until.over():
             break
         made += 1
         try:
@@ -159,8 +158,7 @@ def _first_of(wanted: Wanted, numbers: range, bit: int, until: float) -> tuple[i
 def _end_with(parent: int) -> None:
     """A worker's first act: to see to it that it does not outlive the process that wants its answers, and that
     no signal ends it before: those are for that process to hear."""
-    for number in ENDING:
-        signal.signal(number, signal.SIG_IGN)
+    deaf()
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -189,8 +187,8 @@ def realise(wanted: Wanted, attempts: int, seconds: float, workers: int) -> Real
     if wanted.property_name not in names:
         raise KeyError(wanted.property_name)
     bit = names.index(wanted.property_name)
-    _first_of(wanted, range(1), bit, inf)  # compiled once, before there are others to compile it too
-    until = time() + seconds
+    _first_of(wanted, range(1), bit, Deadline())  # compiled once, before there are others to compile it too
+    until = Deadline(seconds)
     parts = iter(range(start, min(start + BATCH, attempts)) for start in range(0, attempts, BATCH))
     workers = min(workers, -(-attempts // BATCH))
     pool = ProcessPoolExecutor(workers, initializer=_end_with, initargs=(os.getpid(),))
@@ -198,7 +196,7 @@ def realise(wanted: Wanted, attempts: int, seconds: float, workers: int) -> Real
     done, found = 0, -1
     try:
         while True:
-            while len(running) < 2 * workers and found < 0 and time() < until:
+            while len(running) < 2 * workers and found < 0 and not until.over():
                 part = next(parts, None)
                 if part is None:
                     break
@@ -218,11 +216,11 @@ def realise(wanted: Wanted, attempts: int, seconds: float, workers: int) -> Real
         pool.shutdown(wait=False, cancel_futures=True)
     if found < 0:
         return done
-    run = _plainer(attempt(wanted, found), bit, time() + PATIENCE)
+    run = _plainer(attempt(wanted, found), bit, Deadline(PATIENCE))
     return Realised(run, breaks(run, bit), done)
 
 
-def _plainer(run: Run, bit: int, until: float) -> Run:
+def _plainer(run: Run, bit: int, until: Deadline) -> Run:
     """The same with fewer proposals and faults, as far as it still breaks the property."""
 
     def fewer() -> Iterator[Run]:
@@ -232,7 +230,7 @@ def _plainer(run: Run, bit: int, until: float) -> Run:
             yield replace(run, proposals=proposals)
 
     shorter = True
-    while shorter and time() < until:
+    while shorter and not until.over():
         shorter = False
         for plainer in fewer():
             try:
@@ -241,7 +239,7 @@ def _plainer(run: Run, bit: int, until: float) -> Run:
                     break
             except SimulationError:
                 continue
-            if time() > until:
+            if until.over():
                 break
     return run
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from subprocess import Popen
 from types import FrameType
 from typing import Any, Self
+
+from zabspec.signals import ENDING, Held, put_back
 
 __all__ = ["Interrupts"]
 
@@ -26,25 +27,18 @@ class Interrupts:
     def __init__(self) -> None:
         self.process: Popen[bytes] | None = None
         self.came = False
-        self.held: list[int] | None = None  # the signals that came while none is to be heard
-        known = {number: signal.getsignal(number) for number in signal.valid_signals()}
         # what is handled in Python; and SIGINT, for which Spark has a handler of its own
-        self.before: dict[int, Any] = {
+        known = {number: signal.getsignal(number) for number in ENDING}
+        self.before: dict[signal.Signals, Any] = {
             n: handler for n, handler in known.items() if callable(handler) or n == signal.SIGINT
         }
 
     def listen(self) -> None:
-        if threading.current_thread() is threading.main_thread():
-            for number, handler in self.before.items():
-                signal.signal(number, self.hear if callable(handler) else handler)
+        put_back({n: self.hear if callable(handler) else handler for n, handler in self.before.items()})
 
     def hear(self, number: int, frame: FrameType | None) -> None:
-        if self.held is not None:
-            self.came = True
-            self.held.append(number)
-            return
         try:
-            self.before[number](number, frame)
+            self.before[signal.Signals(number)](number, frame)
         except KeyboardInterrupt:
             self.came = True
             if self.process is not None:
@@ -60,14 +54,8 @@ class Interrupts:
         launcher: Any = java_gateway
 
         def begin(*args: Any, **settings: Any) -> Popen[bytes]:
-            held: list[int] = []
-            self.held = held
-            try:
+            with Held():
                 self.process = Popen(*args, **settings)
-            finally:
-                self.held = None
-                for number in held:
-                    self.hear(number, None)
             return self.process
 
         kept = launcher.Popen
@@ -82,6 +70,4 @@ class Interrupts:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if threading.current_thread() is threading.main_thread():
-            for number, handler in self.before.items():
-                signal.signal(number, handler)
+        put_back(self.before)

@@ -14,7 +14,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -22,6 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from traces.spark import NoSpark
+from zabspec.files import write_whole
 from zabspec.language.jit import cache_folder
 
 __all__ = ["LEAST", "Java", "find_java"]
@@ -157,13 +157,4 @@ def place(path: Path, text: str) -> None:
         if path.read_text() == text and os.access(path, os.X_OK):
             return
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-    try:
-        with os.fdopen(handle, "w") as out:
-            out.write(text)
-        os.chmod(temporary, 0o755)
-        os.replace(temporary, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+    write_whole(path, text.encode(), mode=0o755)

@@ -8,15 +8,11 @@ removed by the next.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import logging
 import os
 import re
-import shutil
 import socket
 import sys
-import tempfile
-import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -30,6 +26,7 @@ from traces.spark import NoSpark, SparkFailed
 from traces.spark.interrupts import Interrupts
 from traces.spark.java import find_java
 from traces.spark.trouble import ended, how_it_ended, log_lines, reason
+from zabspec.temporary import temporary_folder, top
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,12 +35,10 @@ __all__ = ["LOCAL", "check_installed", "cores", "is_local", "machine_memory", "o
 
 LOCAL = "local[*]"
 LEAST_PYSPARK = 4
-FOLDER = "zabcheck-spark-"
 PACKAGES = ("zabcheck", "zabspec", "invariants", "traces", "checker")  # what tasks on other machines need of us
 SHIPPED = "zabcheck"  # the folder they find it in
 TOP = Path(__file__).parent.parent.parent
 REACHABLE = 5.0  # seconds that a standalone master may take to answer
-SETTLED = 60.0  # seconds after which a folder that is in use has a lock
 ENDING = 10.0  # seconds that Java may take to end by itself
 MIB = 1 << 20
 
@@ -78,8 +73,7 @@ def session(
         raise RuntimeError("there is a Spark session in this process already")
     if not is_local(master):
         check_reachable(master)
-    folder, lock = own_folder()
-    try:
+    with own_folder() as folder:
         settings = {**settings_for(master, folder, brief, memory, partitions), **(conf or {})}
         with hushed(), Interrupts() as interrupts:
             spark, process = started(master, settings, folder, interrupts)
@@ -98,9 +92,6 @@ def session(
                 raise SparkFailed(no_room(folder) or sentence) from problem
             finally:
                 end(process, at_once=not isinstance(sys.exception(), Exception | None))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
 
 
 def is_local(master: str) -> bool:
@@ -149,43 +140,19 @@ def check_reachable(master: str) -> None:
     raise NoSpark(f"--master {master}: no answer ({trouble})")
 
 
-def own_folder() -> tuple[Path, int]:
-    """A folder for this session and the lock that says it is in use. What dead sessions left is removed.
+@contextmanager
+def own_folder() -> Iterator[Path]:
+    """A folder that goes at the end.
 
     Raises:
         NoSpark: there is no room.
     """
-    top = Path(tempfile.gettempdir())
-    for old in top.glob(FOLDER + "*"):
-        with contextlib.suppress(OSError):
-            if old.stat().st_uid == os.getuid() and abandoned(old):
-                shutil.rmtree(old, ignore_errors=True)
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=FOLDER, dir=top))
-        lock = os.open(folder / "lock", os.O_CREAT | os.O_RDWR)
-        fcntl.flock(lock, fcntl.LOCK_EX)
-    except OSError as problem:
-        raise NoSpark(f"Spark needs a folder under {top}: {problem.strerror}") from None
-    return folder, lock
-
-
-def abandoned(folder: Path) -> bool:
-    """Whether whoever made a folder is gone: its lock is free, or, some time after it was made, not there.
-
-    Raises:
-        OSError: it is another's, or gone.
-    """
-    try:
-        handle = os.open(folder / "lock", os.O_RDWR)
-    except FileNotFoundError:
-        return time.time() - folder.stat().st_mtime > SETTLED
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(handle)
-    return True
+    with contextlib.ExitStack() as held:
+        try:
+            folder = held.enter_context(temporary_folder("spark"))
+        except OSError as problem:
+            raise NoSpark(f"Spark needs a folder under {top()}: {problem.strerror}") from None
+        yield folder
 
 
 def no_room(folder: Path) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from traces.sweep.block import block_table, properties_of
 from traces.sweep.checksum import CheckedBlock, held, read_table
 from traces.sweep.findings import NotRepeated
 from traces.sweep.store import Store
+from zabspec.limits import Deadline
 
 __all__ = ["CONFIDENCE", "SpotCheck", "run_again"]
 
@@ -69,10 +69,10 @@ def run_again(store: Store, kept: Mapping[int, CheckedBlock], most: int = MOST, 
     of = sum(sealed.held for sealed in kept.values())
     rows = rows_at(store, kept, source.sample(range(of), min(most, of)))
     source.shuffle(rows)
-    until = time.monotonic() + seconds
+    until = Deadline(seconds)
     runs = 0
     for row in rows:
-        if runs and time.monotonic() > until:
+        if runs and until.over():
             break
         again = block_table(store.question, [row["number"]]).to_pylist()[0]
         if again != row:

@@ -17,7 +17,6 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from traces.record.reading import strict_json
 from traces.sweep.block import block_table, properties_of, schema_of
 from traces.sweep.checksum import CheckedBlock, read_table, seal, unsealed
 from traces.sweep.grid import NONE, Grid, grid_of
-from zabspec.files import read_bytes
+from zabspec.files import NEW, read_bytes, replacing
 from zabspec.model import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import sources_digest
@@ -43,7 +42,6 @@ LARGEST = 1 << 24  # bytes of a manifest
 MANIFEST = "sweep.json"
 RUNS = "runs"
 MAKERS = ("grid", "random_numbers", "block", "checksum")
-NEW = ".new-"  # readers of Parquet folders pass over names that begin with a dot
 # what the rows of a sweep follow from
 SOURCES = ("zabspec", "invariants", "traces/judging/simulated.py", *(f"traces/sweep/{name}.py" for name in MAKERS))
 
@@ -232,26 +230,15 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=NEW)
     try:
-        with os.fdopen(handle, "wb") as out:
+        with replacing(path) as new, new.open("wb") as out:
             write(out)
             out.flush()
             os.fsync(out.fileno())
-        os.chmod(temporary, 0o666 & ~umask())
-        os.replace(temporary, path)
-    except BaseException as problem:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
+    except FileNotFoundError:
         # another worker may have finished the same, and cleared what it took for left behind
-        if not (isinstance(problem, FileNotFoundError) and path.exists()):
+        if not path.exists():
             raise
-
-
-def umask() -> int:
-    now = os.umask(0o077)
-    os.umask(now)
-    return now
 
 
 # --- opening -------------------------------------------------------------------------------------

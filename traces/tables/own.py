@@ -7,7 +7,6 @@ The footer says which protocol it is, where its text was, and its digest. They a
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from traces.record.events import events_of
 from traces.record.runner import Runner
 from traces.record.trace import Trace, text_of
 from traces.tables.table import BOUNDARY, TableError, check_arrow, files_of
+from zabspec.files import replacing
 from zabspec.model import ConfigError, Configuration
 from zabspec.simulator.run import Run
 from zabspec.worlds.steps import BUDGETS
@@ -117,12 +117,10 @@ def write_rows(seen: Sequence[Row], said: Mapping[str, Any], path: Path) -> str:
         values = [row.fields.get(name) for row in rows]
         columns[FIELD + name] = pa.array([None if v is None else int(v) for v in values], pa.int64())
     table = pa.table(columns).replace_schema_metadata({KEY: json.dumps(said).encode()})
-    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        pq.write_table(table, beside, compression="zstd")
-        os.replace(beside, path)
+        with replacing(path) as new:
+            pq.write_table(table, new, compression="zstd")
     except OSError as problem:
-        beside.unlink(missing_ok=True)
         return f"cannot write {path}: {problem.strerror or problem}"
     return ""
 

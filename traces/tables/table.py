@@ -8,7 +8,7 @@ group lies in one, which the file's footer says (`WHOLE`). `docs/events.md` is t
 from __future__ import annotations
 
 import contextlib
-import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version as package_version
@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from zabspec.files import Unreadable, check_readable
+from zabspec.files import Unreadable, check_readable, replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -184,7 +184,7 @@ class TableWriter:
         check_arrow()
         self.path, self.group, self.longest = path, group, longest
         self.observes = tuple(k for k in OBSERVED if k in set(observes))
-        self.beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+        self.files = contextlib.ExitStack()
         self.whole = True
         self.waiting: list[pa.Table] = []
         self.rows = 0
@@ -194,10 +194,11 @@ class TableWriter:
     def __enter__(self) -> Self:
         import pyarrow.parquet as pq
 
+        beside = self.files.enter_context(replacing(self.path))
         texts = [name for name, is_text, *_ in COLUMNS if is_text]
         few = ["run", "process", "primary_epoch", "attempt", "pass", "epoch", "peer", *texts]
         self.writer = pq.ParquetWriter(
-            self.beside, schema(), compression="zstd", use_dictionary=few, write_statistics=["run", "time"],
+            beside, schema(), compression="zstd", use_dictionary=few, write_statistics=["run", "time"],
             data_page_size=1 << 20, write_page_checksum=True,
         )  # fmt: skip
         return self
@@ -218,11 +219,11 @@ class TableWriter:
                     }
                 )
             self.writer.close()
-            if kind is None:
-                os.replace(self.beside, self.path)
+        except BaseException:
+            kind, value, trace = sys.exc_info()
+            raise
         finally:
-            with contextlib.suppress(OSError):
-                self.beside.unlink(missing_ok=True)
+            self.files.__exit__(kind, value, trace)
 
     def add(self, rows: Rows) -> None:
         """Write a run."""

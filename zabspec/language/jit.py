@@ -20,7 +20,6 @@ import json
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,8 +27,9 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from zabspec.language.interrupts import Held, interrupts_held
-from zabspec.room import need_room
+from zabspec.files import write_whole
+from zabspec.limits import need_room
+from zabspec.signals import Held, uninterrupted
 
 __all__ = ["MachineCode", "cache_folder", "compile_cached", "has_bit_gather", "machine_name"]
 
@@ -49,7 +49,7 @@ def _initialize() -> None:
         _ready = True
 
 
-@interrupts_held()
+@uninterrupted
 def machine_name() -> str:
     """What object code depends on besides its source: processor, its features, and versions."""
     features = llvm.get_host_cpu_features().flatten()
@@ -57,7 +57,7 @@ def machine_name() -> str:
     return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {features} llvmlite {llvmlite.__version__} {python}"
 
 
-@interrupts_held()
+@uninterrupted
 def has_bit_gather() -> bool:
     """Whether the processor gathers and scatters bits in one instruction (x86 BMI2)."""
     return bool(llvm.get_host_cpu_features().get("bmi2", False)) and llvm.get_process_triple().startswith("x86_64")
@@ -79,7 +79,7 @@ class MachineCode:
         thorough: whether it was compiled thoroughly.
     """
 
-    @interrupts_held()
+    @uninterrupted
     def __init__(self, code: bytes, facts: dict[str, Any], thorough: bool = True) -> None:
         need_room()
         _initialize()
@@ -92,13 +92,13 @@ class MachineCode:
         self._engine.finalize_object()
 
     @property
-    @interrupts_held()
+    @uninterrupted
     def origin(self) -> bytes:
         """The digest of the assembly that it was compiled from; empty: it does not say."""
         address = self._engine.get_global_value_address(ORIGIN)
         return ctypes.string_at(address, DIGEST) if address else b""
 
-    @interrupts_held()
+    @uninterrupted
     def function(self, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
         """An exported function by name, called through ctypes (which lets other threads run).
 
@@ -130,7 +130,7 @@ def compile_text(assembly: str, thorough: bool = True) -> bytes:
     assembly += f"\nattributes #0 = {{ nounwind {'alwaysinline' if thorough else 'noinline cold'} }}\n"
     code = None
     while code is None:  # where it was interrupted, the interrupt is raised here, or meant nothing
-        with interrupts_held() as held:
+        with Held() as held:
             code = _compiled(assembly, thorough, held)
     return code
 
@@ -264,11 +264,4 @@ def _write(known: bytes, origin: bytes, code: bytes, facts: dict[str, Any]) -> N
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir(mode=0o700, exist_ok=True)
         with _trusted_folder():
-            handle, temporary = tempfile.mkstemp(dir=path, prefix=".new-")
-            try:
-                with os.fdopen(handle, "wb") as out:
-                    out.write(MAGIC + hashlib.sha256(body).digest() + body)
-                os.replace(temporary, path / file_name(known))
-            except OSError:
-                with contextlib.suppress(OSError):
-                    os.unlink(temporary)
+            write_whole(path / file_name(known), MAGIC + hashlib.sha256(body).digest() + body, mode=0o600)

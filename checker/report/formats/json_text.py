@@ -1,16 +1,15 @@
-"""A result for a machine: JSON on stdout."""
+"""A result for a machine: JSON."""
 
 from __future__ import annotations
 
-import json
+from typing import Any
 
-from checker.ending import say
 from checker.report.result import Result
 from zabspec.deprecated import with_old_keys
 
-__all__ = ["show"]
+__all__ = ["json_of"]
 
 
-def show(result: Result) -> int:
-    """Print a result on stdout; return the exit code."""
-    return say(json.dumps(with_old_keys(result.kind, result.as_json()), indent=result.indent), result.exit_code)
+def json_of(result: Result) -> Any:
+    """Return a result as JSON values, under the old names of keys too."""
+    return with_old_keys(result.kind, result.as_json())

@@ -6,14 +6,13 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from checker.ending import HELD, say
-from checker.plain_text import plain
+from checker.plain_text import Verbatim, plain
 from checker.report.result import Part, Result, Row, Table, Words
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
-__all__ = ["plain_text", "show", "table", "text_of"]
+__all__ = ["plain_text", "shown", "table", "text_of"]
 
 
 def plain_text(result: Result) -> str:
@@ -40,39 +39,38 @@ def text_of(part: Part) -> str:
     return "\n".join(filter(None, (part.above, text, part.below)))
 
 
-def show(result: Result) -> int:
-    """Print a result on stdout; return the exit code."""
+def shown(result: Result) -> list[str]:
+    """Return a result as stdout has it, for `checker.ending.Answer`."""
     parts = result.parts()
     if not parts:
-        return result.exit_code
-    return printed(parts, result.exit_code) if sys.stdout.isatty() else say(listed(parts), result.exit_code)
+        return []
+    return [coloured(parts) if sys.stdout.isatty() else listed(parts)]
 
 
-def table(head: Row, rows: Sequence[Row]) -> int:
-    """Print rows on stdout; return the exit code."""
-    if sys.stdout.isatty():
-        return printed([Table(rows, head)], HELD)
-    return say(text_of(Table(rows, head)), HELD)
+def table(head: Row, rows: Sequence[Row]) -> str:
+    """Return rows as stdout has them."""
+    return coloured([Table(rows, head)]) if sys.stdout.isatty() else text_of(Table(rows, head))
 
 
-def printed(parts: Sequence[Part], code: int) -> int:
-    """Print parts on a terminal; return the exit code."""
+def coloured(parts: Sequence[Part]) -> Verbatim:
+    """Return parts as the terminal that stdout is shows them."""
     from rich.console import Console
     from rich.text import Text
 
     console, before = Console(highlight=False), None
-    for part in parts:
-        if isinstance(part, Table):
-            for shown in (part.above, drawn(part), part.below):
-                if shown:
-                    console.print(Text(plain(shown)) if isinstance(shown, str) else shown)
-        else:
-            if isinstance(part, str) and before is not None:
-                console.print()
-            text, colour = (part, "") if isinstance(part, str) else ("\n".join(part.sentences), part.colour)
-            console.print(Text(plain(text).rstrip("\n"), style=colour))
-        before = part
-    return code
+    with console.capture() as captured:
+        for part in parts:
+            if isinstance(part, Table):
+                for each in (part.above, drawn(part), part.below):
+                    if each:
+                        console.print(Text(plain(each)) if isinstance(each, str) else each)
+            else:
+                if isinstance(part, str) and before is not None:
+                    console.print()
+                text, colour = (part, "") if isinstance(part, str) else ("\n".join(part.sentences), part.colour)
+                console.print(Text(plain(text).rstrip("\n"), style=colour))
+            before = part
+    return Verbatim(captured.get())
 
 
 def drawn(part: Table) -> RichTable:
