@@ -443,7 +443,7 @@ def test_goals_are_held_against_what_they_are_to_come_to(gate: Gate, tmp_path: P
     (tmp_path / "forgets.py").write_text(FORGETS)
     expect = f'verdict = "violated", violated = {{ served = 8 }}, {SOURCE}'
     assert gate(one(expect, *LIVE), head="").exit_code == 0
-    result = gate(one(expect, *LIVE, 'goals = ["served"]', "max_states = 2"), "--json")
+    result = gate(one(expect, *LIVE, 'progress_properties = ["served"]', "max_states = 2"), "--json")
     assert result.exit_code == 3, "nobody was found to wait, and not all was looked at"
     assert json.loads(result.stdout)["checks"][0]["reasons"]
     assert gate(one(expect.replace("8", "7"), *LIVE)).exit_code == 1
