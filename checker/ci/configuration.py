@@ -243,7 +243,7 @@ def wrong_at(problem: ValidationError, table: Mapping[str, Any]) -> str:
     """What is wrong, and in which check, in a sentence."""
     where, value = place(list(problem.absolute_path), table), problem.instance
     if problem.validator == "additionalProperties" and isinstance(value, dict):
-        known = problem.schema.get("properties", {})
+        known = {k: v for k, v in problem.schema.get("properties", {}).items() if not v.get("deprecated")}
         unknown = next(key for key in value if key not in known)
         hint = near(unknown, known) or f"; there are {', '.join(known)}"
         return f"{where}there is no key {unknown!r}{hint}"
