@@ -529,6 +529,15 @@ def test_counterexamples_to_what_is_new_are_saved(gate: Gate) -> None:
     assert again.exit_code == 0, again.output
 
 
+def test_json_says_that_a_run_could_not_be_saved(gate: Gate) -> None:
+    Path("out/new-agreement.trace.json").mkdir(parents=True)
+    result = gate(one(HOLDS, HASTY, name="new"), "--traces", "out", "--json")
+    said = json.loads(result.stdout)
+    assert (result.exit_code, said["exit_code"]) == (3, 3)
+    assert said["error"] == "cannot write out/new-agreement.trace.json: this is not a regular file"
+    assert f"zabcheck: {said['error']}" in result.stderr.splitlines()
+
+
 def test_a_file_that_cannot_be_written_is_no_success(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("checker.ending.write_file", lambda path, *_: f"cannot write {path}: No space left on device")
     result = gate(one(), "--junit", "j.xml")
