@@ -12,7 +12,7 @@ from pathlib import Path
 from checker.errors import NoVerdict, RequestError
 from zabspec.files import write_whole
 
-__all__ = ["append_file", "check_writable", "save_file", "write_all", "write_file"]
+__all__ = ["append_file", "check_writable", "is_one_file", "save_file", "write_all", "write_file"]
 
 PAUSE = 0.1  # seconds between two looks whether a signal came while a reader is waited for
 
@@ -49,6 +49,15 @@ def check_writable(path: Path, option: str, regular: bool = False) -> None:
             os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
         except OSError:
             raise RequestError(f"{option} {path}: nobody reads from this pipe") from None
+
+
+def is_one_file(one: Path, other: Path) -> bool:
+    """Return whether two names are of one file, whether it is there already or not: what is written to the one would be
+    lost, or replaced, by what is written to the other."""
+    try:
+        return one.resolve() == other.resolve() or one.samefile(other)
+    except (OSError, RuntimeError, ValueError):  # one is not there, links go round, or it is no name
+        return one == other
 
 
 def never() -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from checker.commands.common import PATH, check_writable
+from checker.output_files import is_one_file
 
 if TYPE_CHECKING:
     from traces import Trace
@@ -27,7 +28,7 @@ def check_page(page: Path | None, others: Sequence[Path | None]) -> None:
         return
     check_writable(page, "--html", regular=True)
     for other in filter(None, others):
-        if page == other or (page.exists() and other.exists() and page.samefile(other)):
+        if is_one_file(page, other):
             raise click.UsageError(f"--html {page} is a file that is read or written besides")
 
 

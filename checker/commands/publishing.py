@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from checker.commands.common import NO_VERDICT, PATH, Answer, check_writable
+from checker.output_files import is_one_file
 from checker.report.formats.json_text import json_of
 from checker.report.formats.registry import formats_of
 from checker.report.formats.terminal import shown
@@ -47,7 +48,7 @@ def files_of(kind: str, flags: Mapping[str, Any], **others: Path | None) -> dict
         check_writable(path, f"--{name}")
     named = {name: path for name, path in (others | files).items() if path is not None}
     for one, other in combinations(named, 2):
-        if named[one] == named[other]:
+        if is_one_file(named[one], named[other]):
             raise click.UsageError(f"--{one} and --{other} name the same file")
     return files
 

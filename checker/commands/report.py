@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from checker.commands.common import INPUT, NO_VERDICT, PATH, Answer, Subcommand, check_writable
+from checker.output_files import is_one_file
 
 __all__ = ["report"]
 
@@ -34,7 +35,7 @@ def report(run: Path, page: Path | None, rerun: bool) -> Answer:
         raise click.UsageError("name a page (--html), or ask whether the outcome is the same (--rerun)")
     if page is not None and page != Path("-"):
         check_writable(page, "--html", regular=True)
-        if page.exists() and run.exists() and page.samefile(run):
+        if is_one_file(page, run):
             raise click.UsageError(f"--html {page} is the report itself")
     try:
         given = read_report(run, rerun)

@@ -260,6 +260,17 @@ def test_a_crash_ends_a_pass_that_no_row_names() -> None:
     assert verdicts["agreement"] == "premise not reached", "one process delivered, and nothing is broken"
 
 
+@pytest.mark.parametrize(("times", "word"), [((2, None, 3), "held"), ((2, None, 2), "premise not reached")])
+def test_a_lag_at_one_of_two_ends_is_a_lag(times: tuple[int | None, ...], word: str) -> None:
+    """Found among random tables with several rows without a time: p1 delivers B, and p0 only in a later moment, of
+    which no other row says where it begins."""
+    events = (Abcast(FIRST, A), Deliver(0, 0, A), Deliver(1, 0, A), Abcast(FIRST, B), Deliver(1, 0, B))
+    made = rows(*events, Abcast(LATER, C), Establish(3, ()), Deliver(0, 0, B))
+    for k, time in enumerate((1, 1, 1, 1, 1, None, *times)):
+        made.columns["time"][k] = time
+    assert judged(made)[0]["agreement"] == word
+
+
 def test_no_row_is_shown_to_break_what_it_may_keep() -> None:
     """The second abcast may be by the first's process, and by the third's."""
     third = Txn(1, 3, 4)

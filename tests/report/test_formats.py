@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import click
 import pytest
 
+from checker.commands.page_option import check_page
 from checker.commands.publishing import files_of, publish
 from checker.report.formats import registry
 from checker.report.formats.format import Format
@@ -104,3 +105,16 @@ def test_two_outputs_in_one_file_are_refused(tmp_path: Path) -> None:
         files_of("explore", {"junit": one, "html": one})
     with pytest.raises(click.UsageError, match="--trace and --junit name the same file"):
         files_of("explore", {"junit": one}, trace=one)
+
+
+@pytest.mark.parametrize("way", ["absolute", "through a folder", "link to it"])
+def test_two_names_of_one_file_are_refused(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Written one after the other, the first would be lost, and the answer would not say so."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("a")
+    other = {"absolute": tmp_path / "a", "through a folder": Path("folder/../a"), "link to it": Path("link")}[way]
+    with pytest.raises(click.UsageError, match="--html and --junit name the same file"):
+        files_of("explore", {"html": Path("a"), "junit": other})
+    with pytest.raises(click.UsageError, match="read or written besides"):
+        check_page(Path("a"), [other])

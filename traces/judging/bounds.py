@@ -160,19 +160,28 @@ class Rows:
         }
         self.moments = (self.ends(most=False), self.ends(most=True))
 
-    def ends(self, most: bool) -> Any:
-        """Of each row how many moments end before it: surely, or at most."""
-        time, kinds, n = self.columns["time"], self.kinds, self.count
+    @cached_property
+    def times(self) -> tuple[Any, Any]:
+        """Of each row the earliest and the latest time that it may have; without times a run is one moment."""
+        time, n = self.columns["time"], self.count
         known = time != NULL
-        out = np.zeros(n, np.int64)
-        if not (known & (kinds != numbers.BEGIN)).any():
-            return out  # without times a run is one moment
+        if not (known & (self.kinds != numbers.BEGIN)).any():
+            return np.zeros(n, np.int64), np.zeros(n, np.int64)
         at = np.maximum.accumulate(np.where(known, np.arange(n), -1))
         least = np.where(at >= 0, time[at], NULL)
         at = np.minimum.accumulate(np.where(known, np.arange(n), n)[::-1])[::-1]
-        greatest = np.where(at < n, time[np.minimum(at, n - 1)], numbers.NEVER)
-        rows = np.flatnonzero((kinds != numbers.OTHER) & (kinds != numbers.BEGIN))
-        here, after = rows[:-1], rows[1:]
+        return least, np.where(at < n, time[np.minimum(at, n - 1)], numbers.NEVER)
+
+    @cached_property
+    def of_history(self) -> Any:
+        """The rows by which moments end."""
+        return np.flatnonzero((self.kinds != numbers.OTHER) & (self.kinds != numbers.BEGIN))
+
+    def ends(self, most: bool) -> Any:
+        """Of each row how many moments end before it: surely, or at most."""
+        least, greatest = self.times
+        out = np.zeros(self.count, np.int64)
+        here, after = self.of_history[:-1], self.of_history[1:]
         out[here + 1] = greatest[after] > least[here] if most else least[after] > greatest[here]
         return np.cumsum(out)
 
@@ -352,6 +361,26 @@ class Partial:
                     out.add("causal-order")
         return out
 
+    @cached_property
+    def lags_surely(self) -> bool:
+        """Whether, whenever moments end, one of them ends while somebody who delivers lacks what another has delivered.
+
+        No view says so: that one of two moments ends before a row of unknown time, or behind it, is certain, and of
+        neither end it is.
+        """
+        least, greatest = self.of.times
+        delivered: dict[int, set[int]] = {}
+        first = -1  # the row of those before this one that are all of its moment, if no moment may end in a lag
+        for r in self.of.of_history.tolist():
+            first = r if first < 0 else first
+            if least[r] > greatest[first]:
+                return True
+            if self.of.kinds[r] == numbers.ABDELIVER:
+                delivered.setdefault(int(self.columns["process"][r]), set()).add(self.txn[r])
+            if len({frozenset(own) for own in delivered.values()}) <= 1:
+                first = -1
+        return first >= 0  # the last moment ends with the run
+
     # --- judging ---------------------------------------------------------------------------------
 
     def views(self, names: Collection[str]) -> tuple[dict[int, list[int]], list[tuple[Any, dict[str, Any]]]]:
@@ -400,7 +429,8 @@ class Partial:
             elif broken[may].any() or many:
                 out[name] = Conclusion("open")
             else:
-                reached = met[places[LEAST]].all() and name not in self.itself
+                reached = met[places[LEAST]].all() or (name == "agreement" and self.lags_surely)
+                reached = reached and name not in self.itself
                 out[name] = Conclusion("held" if reached else NOT_REACHED)
         return out
 
