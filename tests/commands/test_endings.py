@@ -446,6 +446,7 @@ class Dying:
 
 def test_a_signal_in_a_destructor_is_not_lost() -> None:
     """Python drops what is raised there, and says so with a traceback."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a Spark session of other tests has its own
     heard = signals.SignalHandler()
     heard.listen()
     made = [Dying()]
@@ -455,6 +456,7 @@ def test_a_signal_in_a_destructor_is_not_lost() -> None:
             time.sleep(10)
     finally:
         heard.leave()
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_signal_as_a_command_ends_leaves_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
