@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 from click.testing import CliRunner
 
-import checker.commands.prove
+from checker.cli import main
 from checker.proof import needs
 from checker.proof.break_it import Broken, break_it
 from checker.proof.finite import Finite, Instance, Table
@@ -326,7 +326,7 @@ def test_a_run_with_a_wrong_word_is_an_error():
 
 
 def run(*arguments: str):
-    return CliRunner().invoke(checker.commands.prove.prove, arguments, standalone_mode=False)
+    return CliRunner().invoke(main, ["prove", *arguments])
 
 
 @pytest.mark.slow(seconds=5)
@@ -334,7 +334,7 @@ def test_the_command_proves(monkeypatch):
     """With the proof of seed 0, as it was made above; one that the command makes itself is undecided below."""
     monkeypatch.setattr("checker.proof.prove.prove", lambda seed, limit, tell: proved(seed, limit))
     result = run("--json")
-    assert result.return_value == 0
+    assert result.exit_code == 0
     (proof,) = json.loads(result.output)["proofs"]
     assert proof["held"]
     assert proof["actions_never_taken"] == []
@@ -348,7 +348,7 @@ def test_the_command_shows_a_mutant(monkeypatch):
 
     monkeypatch.setattr("checker.proof.break_it.break_it", made)
     result = run("--mutant", "history-by-zxid")
-    assert result.return_value == 1
+    assert result.exit_code == 1
     output = " ".join(result.output.split())
     assert "l.1.2 breaks 'chosen in later histories'" in output
     assert "need not be reachable" in output
@@ -361,7 +361,7 @@ def test_an_undecided_proof_is_no_verdict(monkeypatch):
     """Of a few of its queries, for whose axioms alone z3 takes longer."""
     monkeypatch.setattr(Prover, "queries", lambda self: itertools.islice(self.implied(), 0 if self.theory.over else 5))
     result = run("--query-limit", "0.0005")
-    assert result.return_value == 3
+    assert result.exit_code == 3
     assert result.output.startswith("not proved")
 
 

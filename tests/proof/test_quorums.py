@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import checker.commands.quorums
+from checker.cli import main
 from checker.proof.lemmas import arithmetic, intersection, survival, zxid_lemmas
 from checker.symbolic.solver import SolverAnswer
 from traces.zookeeper.ensemble import ConfigError, Ensemble, parse
@@ -117,7 +117,7 @@ def test_zxids_hold_and_break_where_they_should():
 
 
 def run(path, *arguments):
-    return CliRunner().invoke(checker.commands.quorums.quorums, [str(path), *arguments], standalone_mode=False)
+    return CliRunner().invoke(main, ["quorums", str(path), *arguments])
 
 
 @pytest.mark.slow(seconds=3)
@@ -125,17 +125,17 @@ def test_the_command(tmp_path):
     config = tmp_path / "zoo.cfg"
     config.write_text(THREE_GROUPS)
     result = run(config, "--json")
-    assert result.return_value == 0
+    assert result.exit_code == 0
     report = json.loads(result.output)
     assert report["intersection"] == "proved"
     assert report["survives"]["any"] == 3
     config.write_text(servers(2, "group.1=1:2", "weight.1=0", "weight.2=0"))
     result = run(config)
-    assert result.return_value == 3
+    assert result.exit_code == 3
     assert result.output.startswith("there is no quorum")
     config.write_text(servers(3, "group.1=1:2:3", "weight.1=3", "weight.2=3", "weight.3=-3"))
     result = run(config)
-    assert result.return_value == 1
+    assert result.exit_code == 1
     assert result.output.startswith("two disjoint quorums: ")
 
 
@@ -154,7 +154,7 @@ def test_an_ensemble_of_any_size_is_settled_by_the_lemma(tmp_path, more):
     config = tmp_path / "zoo.cfg"
     config.write_text(servers(301, *more))
     result = run(config, "--json")
-    assert result.return_value == 0
+    assert result.exit_code == 0
     report = json.loads(result.output)
     assert report["intersection"] == "proved"
     found = parse(config.read_text())
