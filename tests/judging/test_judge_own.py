@@ -234,6 +234,42 @@ def test_a_run_from_elsewhere_is_no_table(tmp_path: Path, monkeypatch: pytest.Mo
         assert "a table begins in the first state, and this run begins in 'before' (starts)" in refused.output
 
 
+@pytest.mark.parametrize(
+    ("times", "word"),
+    [((1, 1, 1), "held"), ((1, 2, 3), "violated"), ((None, None, None), "held"), ((1, None, 1), "held"),
+     ((1, None, 2), "open"), ((1, 1, None), "open"), ((1, 2, None), "open"), ((None, None, 2), "open"),
+     ((None, 1, 2), "violated"), ((2, 2, 1), "less than that of a row before")],
+)  # fmt: skip
+def test_a_row_without_a_time_may_be_of_the_moment_before(
+    times: tuple[int | None, ...], word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two doors are open until the third row says that one is closed."""
+    import pyarrow.parquet as pq
+
+    monkeypatch.chdir(tmp_path)
+    Path("door.py").write_text(
+        SHOWN.replace("s.opened += 1", "s.opened += 1\n    elif s.opened > 0:\n        s.opened -= 1")
+    )
+    simulated = ["simulate", "--protocol", "door.py", "--rounds", "9", "--table", "t.parquet"]
+    assert CliRunner().invoke(main, simulated).exit_code == 0
+    schema = pq.read_schema("t.parquet")
+    observed: list[Row] = [
+        {"run": 7, "process": 0, "kind": "opens", "time": time, "field.wide": wide}
+        for time, wide in zip(times, (1, 1, 0), strict=True)
+    ]
+    path = write(tmp_path / "t.parquet", observed, schema)
+    if word not in COUNTS:
+        with pytest.raises(TableError, match=word):
+            judged(path)
+        return
+    found = judged(path)
+    assert found.count("once", word) == 1
+    assert [note.split(" has")[0] for note in found.notes] == (
+        [f"run 7 is open: row {times.index(None)}"] if word == "open" else []
+    )
+    assert [v.time for v in found.violations] == ([2 if times[0] else 1] if word == "violated" else [])
+
+
 OTHERS = """
 @safety(witness=was_open)
 def in_turn(s: State) -> bool:

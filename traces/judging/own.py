@@ -210,6 +210,10 @@ class Judging:
         self.time: int | None = None
         self.fresh = False  # something was observed since the properties were asked
         self.unknown = ""  # what a row leaves unknown
+        self.said = True  # whether the row before says its time
+        self.untimed = -1  # the first row that does not
+        self.pending: set[str] = set()  # broken where a moment ends unless the next time is that of before
+        self.doubted: set[str] = set()  # broken where a moment may end
 
     def take(self, place: str, row: Row) -> None:
         """One row, of the run that the one before was of, or of another.
@@ -228,16 +232,49 @@ class Judging:
         self.tally.rows += 1
         if self.unknown:
             return
-        if self.time is None or row["time"] != self.time:
-            self.end_moment()
         where = f"{place}: run {self.run}, row {self.row}"
+        self.pass_time(where, row["time"])
         self.unknown = self.observe(where, row)
-        self.row, self.time, self.fresh = self.row + 1, row["time"], not self.unknown
+        self.row, self.fresh = self.row + 1, not self.unknown
+
+    def pass_time(self, where: str, time: object) -> None:
+        """What ends before a row. Rows of one time are one moment, and so is a run that says none; a row that says none
+        has any from the one before to the one behind.
+
+        Args:
+            time: what the row says.
+
+        Raises:
+            TableError: it is no time, or less than one before.
+        """
+        if time is None:
+            self.untimed = self.row if self.untimed < 0 else self.untimed
+            self.doubt()
+        elif type(time) is not int:
+            raise TableError(f"{where}: its time is {printable(str(time))}, which is no whole number")
+        elif self.time is not None and time < self.time:
+            raise TableError(f"{where}: its time is less than that of a row before")
+        elif self.said:
+            if time != self.time:
+                self.end_moment()
+        else:
+            self.doubt()
+            if time != self.time:
+                self.doubted |= self.pending
+            self.pending.clear()
+        self.said = time is not None
+        self.time = self.time if time is None else time
+
+    def doubt(self) -> None:
+        """The properties are asked where a moment may end: what is broken then may be broken."""
+        if self.fresh:
+            self.pending |= {p.name for p in self.left.values() if not self.asks(p.holds.__name__, p.name)}
 
     def begin_run(self, number: int) -> None:
         if not self.seen.add(number):
             raise TableError(f"{self.place}: the rows of run {number} do not lie together")
         self.run, self.row, self.time, self.fresh, self.unknown = number, 0, None, False, ""
+        self.said, self.untimed, self.pending, self.doubted = True, -1, set(), set()
         self.state = StateView(self.layout)
         self.left, self.met = {p.name: p for p in self.asked}, set[str]()
         self.tally.runs += 1
@@ -249,9 +286,16 @@ class Judging:
         self.end_moment()
         if self.unknown:
             self.tally.notes.append(self.unknown)
+        if self.time is not None:  # without times a run is one moment, and no other may end
+            self.doubted |= self.pending
+        doubted = self.doubted & self.left.keys()
+        if doubted and not self.unknown:
+            self.tally.notes.append(
+                f"run {self.run} is open: row {self.untimed} has no time, so that it is not known where moments end"
+            )
         for name in self.left:
-            word = "open" if self.unknown else "held" if name in self.met else "premise not reached"
-            self.tally.say(name, word)
+            is_open = self.unknown or name in doubted
+            self.tally.say(name, "open" if is_open else "held" if name in self.met else "premise not reached")
         for p in self.every:
             if p.of != HISTORY:
                 self.tally.say(p.name, "not judged")
@@ -269,7 +313,8 @@ class Judging:
             if not result:
                 why = sentence_of(result) or f"{p.name} is not so."
                 assert self.run is not None
-                self.tally.violations.append(Violation(self.run, p.name, why, self.time, ()))
+                time = self.time if self.said else None
+                self.tally.violations.append(Violation(self.run, p.name, why, time, ()))
                 self.tally.say(p.name, "violated")
                 del self.left[p.name]
 
