@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from checker.commands.common import Answer
 from checker.commands.page_option import check_page, page_files
 from checker.commands.publishing import files_of, publish
 from checker.commands.requested import requested
+from checker.output_files import is_one_file
 from checker.requests import explore as exploring
 from checker.requests import live, mutate, search
 from checker.terminal import TerminalWatch
@@ -34,4 +37,19 @@ def explore(**flags: Any) -> Answer:
         report = search.answer(request, watch)
         shown = next((v.counterexample.trace for v in report.violations.values()), None)
         return publish(report, as_json, files, page_files(flags["html"], shown))
-    return publish(exploring.answer(request, watch), as_json, files)
+    explored = exploring.answer(request, watch)
+    taken = saved_over([c.path for c in explored.counterexamples.values() if c.path], files)
+    written = {name: path for name, path in files.items() if name not in taken}
+    return publish(explored, as_json, written, troubles=[*taken.values()])
+
+
+def saved_over(traces: Sequence[str], files: Mapping[str, Path]) -> dict[str, str]:
+    """Return the formats whose file a trace of this exploration has been saved in, each with a sentence.
+
+    Only now it is known which: the traces of all properties but the first have names of their own (`trace_path`).
+    """
+    return {
+        name: f"cannot write {path} (--{name}): a counterexample was saved there"
+        for name, path in files.items()
+        if any(is_one_file(path, Path(trace)) for trace in traces)
+    }

@@ -124,6 +124,18 @@ def test_nothing_is_explored_or_written_when_a_file_cannot_be(folder: Path) -> N
     assert [p.name for p in folder.iterdir()] == ["file"]
 
 
+def test_no_format_is_written_over_a_trace_of_the_run(folder: Path) -> None:
+    """Which names the second trace and those behind it have is known when something is violated."""
+    words = shlex.split("--variant small-quorum --nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0")
+    assert "t-durability.json" in run(*words, "--trace", "t.json").output
+    saved = (folder / "t-durability.json").read_bytes()
+    result = run(*words, "--trace", "t.json", "--junit", "t-durability.json", "--html", "page.html", "--json")
+    assert result.exit_code == json.loads(result.stdout)["exit_code"] == 3
+    assert "cannot write t-durability.json (--junit): a counterexample was saved there" in result.stderr
+    assert (folder / "t-durability.json").read_bytes() == saved
+    assert (folder / "page.html").exists()
+
+
 def test_export_refuses_a_file_that_is_no_trace(folder: Path) -> None:
     (folder / "t.json").write_text('{"format": 1')
     result = run("export", "t.json", "--to", "text")
