@@ -170,7 +170,10 @@ def test_what_keeps_by_itself_which_are_down_has_nothing_on_a_disk(tmp_path: Pat
         ('variants="no.such.module"', "variants: cannot import no.such.module"),
         ('variants="json"', "variants: json has no VARIANTS"),
         ('oracle="no_such_module"', "oracle: cannot import no_such_module"),
-        ('progress="json"', "progress is for protocols that come with zabcheck: mark functions of the file with @goal"),
+        (
+            'progress="json"',
+            "progress is for protocols that come with zabcheck: mark functions of the file with @progress",
+        ),
         ('lab_oracle="json"', "lab_oracle: json has no PROTOCOL"),
         ("replicas=True", "replicas abcast and abdeliver: transactions=True"),
         ("replicas=True, transactions=True", "replicas have a field role, one of each process"),
