@@ -113,6 +113,7 @@ def forget(module: ModuleType) -> None:
     if terms := sys.modules.get("zabspec.language.symbolic_terms"):
         terms.forget_terms()
     gc.collect()
+    gc.freeze()  # what is left is held by what files share: the next collection need not look through it
     with contextlib.suppress(OSError, AttributeError):  # of glibc alone
         ctypes.CDLL(None).malloc_trim(0)
 

@@ -97,9 +97,10 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         name = cmd_name.replace("-", "_")
         module = self.lazy.get(cmd_name, name)
-        if not name.isidentifier() or not (FOLDER / f"{module}.py").is_file():
+        full = f"{__package__}.{module}"
+        if full not in sys.modules and not (name.isidentifier() and (FOLDER / f"{module}.py").is_file()):
             return None
-        found = getattr(import_module(f"{__package__}.{module}"), name, None)
+        found = getattr(import_module(full), name, None)
         return found if isinstance(found, click.Command) else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
