@@ -8,6 +8,7 @@ from functools import cached_property
 from types import ModuleType
 
 from zabspec import history
+from zabspec.authoring.alternatives import MOST
 from zabspec.authoring.checks import check_fields
 from zabspec.authoring.declaration import ConfigError
 from zabspec.authoring.glue import ELECTIONS
@@ -25,7 +26,6 @@ __all__ = ["ConfigError", "Configuration", "Model"]
 
 LIMITS = {"nodes": (1, 7), "txns": (1, 7)}
 USUAL_TXNS = 2
-MOST_CHOICES = 256  # alternatives of a step
 OF_TIMERS = ("timeouts", "heartbeats")  # spent by the timers of this project's own protocols
 
 
@@ -192,7 +192,8 @@ class Model:
         if self.protocol.elects:
             who = 2 * self.majority if self.fails else 0  # fail inside an election
             most += c.nodes * ((1 + who) * (1 << c.nodes) + 3 * c.nodes)
-        return most * MOST_CHOICES if self.protocol.text.chooses or self.fails else most
+        ways = self.protocol.text.alternatives
+        return most * (MOST if self.fails or (self.protocol.elects and ways > 1) else ways)
 
     @property
     def txn(self) -> Record:

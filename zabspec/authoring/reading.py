@@ -18,6 +18,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+from zabspec.authoring.alternatives import most_alternatives
 from zabspec.authoring.checks import (
     OURS,
     check_budgets,
@@ -354,12 +355,15 @@ class ProtocolSource:
         return found
 
     @cached_property
-    def chooses(self) -> bool:
-        """Whether a step of it may have alternatives."""
-        stand_in = [f for v in self.variants.values() for f in v.overrides.values()]
-        modules = [vars(self.module), *(f.__globals__ for f in stand_in)]
-        given = (v for names in modules for v in names.values() if isinstance(v, FunctionType))
-        return any("choose" in f.__code__.co_names for f in given)
+    def alternatives(self) -> int:
+        """The most alternatives that a step of it can have; 1: none chooses."""
+        overrides: dict[str, list[FunctionType]] = {}
+        for variant in self.variants.values():
+            for name, f in variant.overrides.items():
+                overrides.setdefault(name, []).append(f)
+        stand_in = [f for given in overrides.values() for f in given]
+        modules = [vars(self.module), *map(vars, self.oracle), *(f.__globals__ for f in stand_in)]
+        return most_alternatives(modules, overrides)
 
     def check_apart(self, world: Iterable[ModuleType]) -> None:
         """
