@@ -61,3 +61,10 @@ def test_zab_chooses_between_two_histories_and_takes_little_room() -> None:
     assert code.numbers["MARGIN"] < 100_000
     states = walk(model.program.initial().key(), lambda d: list(python_successors(asked, d)), code.layout.size, 1, 200)
     assert max(len(list(python_successors(asked, data))) for data in states) <= model.most_steps
+
+
+def test_what_a_protocol_extends_chooses_too() -> None:
+    """Its receipts are functions of another module, of which it has no name."""
+    model = Model(Configuration(protocol="zabspec.protocols.electing", nodes=3, txns=2))
+    assert "receive_as_leader" not in vars(model.protocol.text.module)
+    assert model.protocol.text.alternatives == 2

@@ -362,7 +362,7 @@ class ProtocolSource:
             for name, f in variant.overrides.items():
                 overrides.setdefault(name, []).append(f)
         stand_in = [f for given in overrides.values() for f in given]
-        modules = [vars(self.module), *map(vars, self.oracle), *(f.__globals__ for f in stand_in)]
+        modules = [*map(vars, (self.module, *self.beside, *self.oracle)), *(f.__globals__ for f in stand_in)]
         return most_alternatives(modules, overrides)
 
     def check_apart(self, world: Iterable[ModuleType]) -> None:
