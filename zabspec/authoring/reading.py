@@ -788,10 +788,10 @@ class _Reader:
 
     def check_itself(self, function: FunctionType) -> None:
         """A function that is marked is found under its name: it is called by that."""
-        if self.functions.get(function.__name__) is not function:
-            raise self.fail(
-                function, f"{function.__name__} is another function where the text ends: defined again, wrapped, or renamed"
-            )
+        name = function.__name__
+        if self.functions.get(name) is not function:
+            said = f"{name} is another function where the text ends: defined again, wrapped, or renamed"
+            raise self.fail(function, said)
 
     def check_actions(self, actions: Iterable[Action], changes: Iterable[Action]) -> None:
         for kind, every, wanted in (
