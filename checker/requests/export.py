@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 from checker.errors import NoVerdict, RequestError
 from checker.output_files import check_writable, save_file
 from checker.plain_text import plain
+from checker.requests.carried import verified_trace
 from checker.requests.model import near
-from checker.requests.saved import TraceRequest, verified_trace
+from checker.requests.saved import TraceRequest
 
 if TYPE_CHECKING:
     from traces import Trace
