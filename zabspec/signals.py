@@ -109,6 +109,16 @@ class SignalHandler:
         """The exit code is known: what comes from now on changes nothing."""
         self.settled = True
 
+    def resume(self) -> None:
+        """Hear again: what was settled was one answer of several.
+
+        Raises:
+            KeyboardInterrupt: a signal came meanwhile.
+        """
+        self.settled = False
+        if self.came:
+            raise KeyboardInterrupt
+
     def leave(self) -> None:
         """The answer is given. The script has nothing more to say, whatever arrives as it ends."""
         put_back(dict.fromkeys(self.before, signal.SIG_IGN) if is_command() else self.before)

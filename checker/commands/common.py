@@ -6,7 +6,6 @@ import errno
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
@@ -23,14 +22,13 @@ from checker.ending import (
     Answered,
     NoVerdict,
     complain,
-    delivered,
+    delivered_in_turn,
     end_where_it_stands,
-    ended,
-    no_answer,
     one_line,
     open_streams,
     plain,
     settle,
+    settled_answer,
 )
 from checker.output_files import check_writable
 from checker.report.formats.terminal import table
@@ -70,6 +68,7 @@ __all__ = [
 ]
 
 
+CLOSED = Answer(WRONG, notes=["stdout is closed: there is nowhere to answer"])
 FOLDER = Path(__file__).parent  # of subcommands
 MARK = "\n@click.command("  # a file that has it has a command of its name
 
@@ -140,15 +139,11 @@ class Commands(click.Group):
             with reported_by(warnings.append):
                 return work(words, prog_name or "zabcheck", **extra)
 
-        try:
+        def begun() -> object:
             open_streams()
-            closed = Answer(WRONG, notes=["stdout is closed: there is nowhere to answer"])
-            answer = closed if sys.stdout is None else ended(heard, words)
-            handler.settle()
-        except KeyboardInterrupt as problem:  # after the work, and before anything is written
-            handler.settle()
-            answer = no_answer(problem, words)
-        code = delivered(replace(answer, notes=[*warnings, *answer.notes]), handler, words)
+            return CLOSED if sys.stdout is None else heard()
+
+        code = delivered_in_turn(settled_answer(begun, handler, words), handler, words, warnings)
         handler.leave()
         settle()
         end_where_it_stands(code)
