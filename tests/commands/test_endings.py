@@ -9,10 +9,12 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import click
 import pytest
@@ -461,6 +463,36 @@ def test_a_signal_in_a_destructor_is_not_lost() -> None:
     finally:
         heard.leave()
         signal.signal(signal.SIGINT, before)
+
+
+class DyingLong:
+    """Is interrupted as it dies, which takes long."""
+
+    threads: ClassVar[list[int]] = []
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+        for _ in range(50):
+            time.sleep(0.001)
+            self.threads.append(threading.active_count())
+
+
+def test_a_signal_in_a_long_destructor_begins_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time that it came again began one more, in the midst of the one before."""
+    monkeypatch.setattr(signals, "SOON", 0)
+    before, threads = signal.signal(signal.SIGINT, signal.default_int_handler), threading.active_count()
+    heard = signals.SignalHandler()
+    heard.listen()
+    made = [DyingLong()]
+    try:
+        made.clear()
+        with pytest.raises(KeyboardInterrupt):
+            time.sleep(10)
+    finally:
+        heard.leave()
+        signal.signal(signal.SIGINT, before)
+    assert len(DyingLong.threads) == 50
+    assert max(DyingLong.threads) <= threads + 1
 
 
 def test_a_signal_as_a_command_ends_leaves_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
