@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import Any
 
 __all__ = [
-    "COMMANDS", "FLAGS", "GONE_VARIANTS", "KEYS", "NAMES", "REMOVED_IN", "Contradiction", "OldNameWarning", "current_arguments",
-    "current_command", "current_keys", "current_name", "reported_by", "with_old_keys",
+    "COMMANDS", "FLAGS", "GONE_VARIANTS", "KEYS", "NAMES", "REMOVED_IN", "Contradiction", "OldNameWarning",
+    "current_arguments", "current_command", "current_keys", "current_name", "reported_by", "with_old_keys",
 ]  # fmt: skip
 
 REMOVED_IN = "0.3"
