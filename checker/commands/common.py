@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import math
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +14,7 @@ from typing import Any, NoReturn
 
 import click
 
+from checker.commands import completing
 from checker.ending import (
     HELD,
     INTERRUPTED,
@@ -112,7 +114,11 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        return super().resolve_command(ctx, [current_command(args[0]), *args[1:]])
+        name = current_command(args[0])
+        if not ctx.resilient_parsing and not name.startswith("-") and self.get_command(ctx, name) is None:
+            hint = near(name, self.list_commands(ctx)) or "; `zabcheck --help` lists them"
+            raise click.UsageError(f"there is no command {name!r}{hint}", ctx)
+        return super().resolve_command(ctx, [name, *args[1:]])
 
     # click writes an empty line of its own for an interrupt that reaches it
 
@@ -143,7 +149,9 @@ class Commands(click.Group):
         try:
             open_streams()
             closed = Answer(WRONG, notes=["stdout is closed: there is nowhere to answer"])
-            answer = closed if sys.stdout is None else ended(heard, words)
+            asked = os.environ.get(completing.ASKED)
+            work_on = (lambda: completing.candidates(self)) if asked else heard
+            answer = closed if sys.stdout is None else ended(work_on, words)
             handler.settle()
         except KeyboardInterrupt as problem:  # after the work, and before anything is written
             handler.settle()
@@ -325,7 +333,14 @@ def budget_options(
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         if given is None:
-            repeated = click.option("--budget", "own_budgets", multiple=True, metavar="NAME=N", help=OWN_BUDGETS_HELP)
+            repeated = click.option(
+                "--budget",
+                "own_budgets",
+                multiple=True,
+                metavar="NAME=N",
+                shell_complete=completing.budgets,
+                help=OWN_BUDGETS_HELP,
+            )
             command = repeated(command)
         for name in reversed(list(BUDGETS if given is None else given)):
             flag, b = f"--{name.replace('_', '-')}", BUDGETS[name]
