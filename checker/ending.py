@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -31,7 +31,7 @@ from zabspec.signals import SignalHandler
 __all__ = [
     "HELD", "INTERRUPTED", "NO_VERDICT", "VIOLATED", "WRONG", "Answer", "Answered", "NoVerdict", "complain",
     "cut_short", "delivered", "end_where_it_stands", "ended", "no_answer", "one_line", "open_streams", "plain",
-    "refused", "settle", "write_now",
+    "refused", "settle",
 ]  # fmt: skip
 
 HELD, VIOLATED, WRONG, NO_VERDICT = 0, 1, 2, 3
@@ -51,7 +51,6 @@ UNUSABLE = (
 UNMAPPED = ("failed to map segment", "cannot map zero-fill pages", "cannot allocate memory in static TLS")
 # What Python 3.11 raises a SystemError with where its own stack finds no memory to grow into.
 NO_STACK = ("error return without exception set", "returned NULL without setting an exception")
-_begun = threading.Event()  # an answer in parts: the first was written
 
 # --- what is said ----------------------------------------------------------------------------------
 
@@ -70,6 +69,7 @@ class Answer:
         source: lines of a protocol's source that the notes are about.
         indent: of JSON.
         trouble: why the code is another one than that of what was found; `error` in JSON.
+        then: the work that goes on behind this answer, and has the next one; None: this is the last.
     """
 
     code: int
@@ -81,6 +81,7 @@ class Answer:
     source: Sequence[str] = ()
     indent: int | None = 1
     trouble: str = ""
+    then: Callable[[], Answer] | None = None
 
     @classmethod
     def of(
@@ -131,18 +132,6 @@ def complain(text: str) -> None:
     """Write one sentence on stderr."""
     with contextlib.suppress(OSError, ValueError):
         click.echo(f"zabcheck: {sentence(text)}", err=True)
-
-
-def write_now(text: str) -> None:
-    """Write a part of an answer on stdout, before the exit code is known.
-
-    Raises:
-        NoVerdict: it cannot be written.
-    """
-    _begun.set()
-    trouble = written(sys.stdout, whole_lines(text))
-    if trouble:
-        raise NoVerdict(f"cannot write to stdout: {trouble}")
 
 
 def pointed_at(problem: BaseException | None) -> list[str]:
@@ -223,28 +212,31 @@ def end_where_it_stands(code: int) -> None:
 # --- the end ---------------------------------------------------------------------------------------
 
 
-def ended(work: Callable[[], object], words: Sequence[str]) -> Answer:
+def ended(work: Callable[[], object], words: Sequence[str], later: bool = False) -> Answer:
     """Return the answer of a command, however it ends. Nothing of it has been written.
 
     Args:
         work: the command; returns its answer.
         words: what it was called with.
+        later: there was an answer before this one.
     """
-    _begun.clear()
     try:
         made = work()
     except Answered as instead:
         return instead.answer
     except (Exception, SystemExit, KeyboardInterrupt) as problem:
-        return no_answer(problem, words)
+        return no_answer(problem, words, later)
     return made if isinstance(made, Answer) else Answer(HELD)
 
 
-def no_answer(problem: BaseException, words: Sequence[str]) -> Answer:
+def no_answer(problem: BaseException, words: Sequence[str], later: bool = False) -> Answer:
     """Return what is said instead of an answer. No other place maps exceptions to exit codes.
 
     With `--json` a command that is cut short before it has written anything writes an object with `exit_code` and
     `error`.
+
+    Args:
+        later: there was an answer before.
     """
     if isinstance(problem, click.ClickException | RequestError):
         return refused(problem)
@@ -253,7 +245,7 @@ def no_answer(problem: BaseException, words: Sequence[str]) -> Answer:
     if said := wrong_text(problem) or wrong_file(problem, words):
         return Answer(WRONG, notes=[said], source=pointed_at(problem))
     cut = cut_short(problem) or NoVerdict(unforeseen(problem, words), foreseen=False)
-    wanted = "--json" in words and not _begun.is_set()
+    wanted = "--json" in words and not later
     return Answer(NO_VERDICT, content=error(cut.message, NO_VERDICT) if wanted else None, notes=[cut.message])
 
 
@@ -275,6 +267,40 @@ def error(sentence: str, code: int) -> dict[str, Any] | None:
 
         return {"format": 1, "zabcheck": version("zabcheck"), "exit_code": code, "error": plain(sentence)}
     return None
+
+
+def delivered_in_turn(
+    answer: Answer, handler: SignalHandler, words: Sequence[str], warnings: Sequence[str] = ()
+) -> int:
+    """Write an answer and those that follow it; return the exit code. No signal is heard while one is written, so that
+    each is there whole or not at all; behind one that could not be written there is no other.
+
+    Args:
+        warnings: notes of the first.
+    """
+    code = delivered(replace(answer, notes=[*warnings, *answer.notes]), handler, words)
+    while (then := answer.then) is not None and code == answer.code:
+
+        def following(then: Callable[[], Answer] = then) -> Answer:
+            handler.resume()
+            return then()
+
+        answer = settled_answer(following, handler, words, later=True)
+        code = delivered(answer, handler, words)
+    return code
+
+
+def settled_answer(
+    work: Callable[[], object], handler: SignalHandler, words: Sequence[str], later: bool = False
+) -> Answer:
+    """Return the answer of a command as `ended` does, with its exit code settled: no signal changes it any more."""
+    try:
+        answer = ended(work, words, later)
+        handler.settle()
+    except KeyboardInterrupt as problem:  # after the work, and before anything is written
+        handler.settle()
+        answer = no_answer(problem, words, later)
+    return answer
 
 
 def delivered(answer: Answer, handler: SignalHandler, words: Sequence[str]) -> int:

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import Any
 
 __all__ = [
-    "COMMANDS", "FLAGS", "KEYS", "NAMES", "REMOVED_IN", "Contradiction", "OldNameWarning", "current_arguments",
-    "current_command", "current_keys", "current_name", "reported_by", "with_old_keys",
+    "COMMANDS", "FLAGS", "GONE_VARIANTS", "KEYS", "NAMES", "REMOVED_IN", "Contradiction", "OldNameWarning",
+    "current_arguments", "current_command", "current_keys", "current_name", "reported_by", "with_old_keys",
 ]  # fmt: skip
 
 REMOVED_IN = "0.3"
@@ -73,6 +73,11 @@ KEYS: Mapping[str, Mapping[str, str]] = {
 NAMES: Mapping[str, Mapping[str, str]] = {
     "zabcheck": {"QuestionError": "RequestError"},
     "zabcheck.language": {"goal": "progress"},
+}
+
+# Variants that are gone: what became of each, as the end of a sentence.
+GONE_VARIANTS: Mapping[str, str] = {
+    "join-acks-proposals": ": zab does that now, without a variant (`acks-ignored` is what it did before)",
 }
 
 Json = Any

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from time import monotonic
+from time import monotonic, sleep
 
 TYPE_CHECKING = False  # typing's own would be an import
 if TYPE_CHECKING:
@@ -79,27 +79,46 @@ class SignalHandler:
 
     It raises KeyboardInterrupt for the first of several signals that come together: a second one would be raised in
     the midst of what is done about the first. Out of a destructor nothing is raised: Python would drop it there. Then
-    the signal comes again a moment later. Once the exit code is settled nothing is raised any more.
+    the signal comes again until it meets none. Once the exit code is settled nothing is raised any more.
 
     Attributes:
         came: there was a signal after the exit code was settled.
+        comes_again: one came in a destructor, and a thread sends it again.
     """
 
     def __init__(self) -> None:
         self.before: dict[signal.Signals, Any] = {}
         self.last = float("-inf")
-        self.settled = self.came = False
+        self.settled = self.came = self.comes_again = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         now = monotonic()
+        is_first = now - self.last > TOGETHER
+        if not self.settled and is_first and in_destructor(frame):
+            self.send_again(number)
+            return
+        self.comes_again = False
         if self.settled:
             self.came = True
-        elif now - self.last > TOGETHER:
-            if in_destructor(frame):
-                again_soon(number)
-                return
+        elif is_first:
             self.last = now
             raise KeyboardInterrupt
+
+    def send_again(self, number: int) -> None:
+        """Send a signal again until it is heard outside of destructors. One thread does, however often it comes
+        meanwhile: a thread for each would be begun in the midst of the one before, without an end."""
+        if self.comes_again:
+            return
+        self.comes_again = True
+        from threading import Thread
+
+        def again() -> None:
+            while self.comes_again:
+                sleep(SOON)
+                if self.comes_again:
+                    os.kill(os.getpid(), number)
+
+        Thread(target=again, daemon=True).start()
 
     def listen(self) -> None:
         """Begin to hear."""
@@ -109,8 +128,19 @@ class SignalHandler:
         """The exit code is known: what comes from now on changes nothing."""
         self.settled = True
 
+    def resume(self) -> None:
+        """Hear again: what was settled was one answer of several.
+
+        Raises:
+            KeyboardInterrupt: a signal came meanwhile.
+        """
+        self.settled = False
+        if self.came:
+            raise KeyboardInterrupt
+
     def leave(self) -> None:
         """The answer is given. The script has nothing more to say, whatever arrives as it ends."""
+        self.comes_again = False
         put_back(dict.fromkeys(self.before, signal.SIG_IGN) if is_command() else self.before)
 
 
@@ -119,14 +149,6 @@ def in_destructor(frame: FrameType | None) -> bool:
     while frame is not None and frame.f_code.co_name != "__del__":
         frame = frame.f_back
     return frame is not None
-
-
-def again_soon(number: int) -> None:
-    from threading import Timer
-
-    timer = Timer(SOON, os.kill, (os.getpid(), number))
-    timer.daemon = True
-    timer.start()
 
 
 # --- work that must not be interrupted in its midst ------------------------------------------------

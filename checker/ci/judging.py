@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from checker.ci.configuration import HOLDS, NOT_REACHED, Check, Expectation, Known
-from checker.ci.findings import CheckFindings
-from checker.report.result import some
+from checker.report.result import CheckFindings, some
 
 __all__ = [
     "AS_EXPECTED", "CHANGED", "DIFFERS", "KNOWN", "NEW", "NOT_RUN", "PREMISE_LOST", "UNDECIDED", "VANISHED",

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from checker.ci.configuration import HOLDS, NOT_REACHED, Check, Expectation
-from checker.ci.findings import Named
 from checker.ci.judging import AS_EXPECTED, DIFFERS, KNOWN, NEW, NOT_RUN, UNDECIDED, Difference, Outcome
 from checker.ci.places import faulty, way_to
 from checker.report.result import (
@@ -18,6 +17,7 @@ from checker.report.result import (
     SKIPPED,
     Counterexample,
     Finding,
+    Named,
     Part,
     Place,
     Result,

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from checker.ci.configuration import Check, Known, Matrix, MatrixError
-from checker.ci.findings import CheckFindings, Named, found_by_exploring, found_by_living, found_by_simulating
 from checker.ci.judging import UNDECIDED, Outcome, outcome_of
 from checker.ending import cut_short
 from checker.errors import RequestError
+from checker.report.result import CheckFindings, Named
 from checker.requests.exploration import ExploreRequest
 from checker.requests.keywords import request_of
 from checker.requests.live import LiveRequest
@@ -183,38 +183,26 @@ def answers(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[Ready
     from zabspec.language import LanguageError
 
     try:
-        if group[0].check.live:
-            yield from lived(group)
-            return
         if group[0].configuration is None:
-            yield from simulated(group)
+            found = found_of(group[0].request)
+            yield from ((a, found) for a in group)
             return
         for a, report in reports(group, shared):
-            yield a, found_by_exploring(report)
+            yield a, report.check_findings
     except (RequestError, ConfigError, LanguageError) as problem:
         raise MatrixError(f"check {group[0].check.name}: {problem}") from None
 
 
-def simulated(group: Sequence[ReadyCheck]) -> Iterator[tuple[ReadyCheck, CheckFindings]]:
-    from checker.requests.simulate import answer
+def found_of(request: ExploreRequest | LiveRequest | SimulateRequest) -> CheckFindings:
+    """What a check of progress properties, or a simulated run, found."""
+    from checker.requests import live, simulate
 
     started = time.perf_counter()
-    request = group[0].request
+    if isinstance(request, LiveRequest):
+        return live.answer(request, TerminalWatch()).check_findings
     assert isinstance(request, SimulateRequest)
-    found = found_by_simulating(answer(request), time.perf_counter() - started)
-    for a in group:
-        yield a, found
-
-
-def lived(group: Sequence[ReadyCheck]) -> Iterator[tuple[ReadyCheck, CheckFindings]]:
-    """A check of progress properties that a group of checks shares."""
-    from checker.requests.live import answer
-
-    request = group[0].request
-    assert isinstance(request, LiveRequest)
-    found = found_by_living(answer(request, TerminalWatch()))
-    for a in group:
-        yield a, found
+    found = simulate.answer(request).check_findings
+    return replace(found, seconds=time.perf_counter() - started)
 
 
 def reports(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[ReadyCheck, Report]]:

@@ -24,9 +24,7 @@ from checker.commands.common import (
     seconds,
 )
 from checker.commands.publishing import files_of, format_options, publish
-from checker.ending import write_now
 from checker.errors import RequestError
-from checker.output_files import save_file
 from checker.report.result import StatedResult
 from checker.requests.audit import AuditRequest, answer, compare
 
@@ -113,30 +111,31 @@ def report_of(request: AuditRequest, found: Audit) -> AuditReport:
 def watched(request: AuditRequest, every: float, files: Mapping[str, Path], as_json: bool) -> Answer:
     """Audit every so many seconds until interrupted, or until there is a violation or no verdict.
 
-    A JSON line, or a line of text, each time. What was read is not read again but each hundredth time: damage that
-    comes to old bytes is found then.
+    A JSON line, or a line of text, each time, which is an answer of its own. What was read is not read again but each
+    hundredth time: damage that comes to old bytes is found then.
     """
     before: Audit | None = None
     looks = 0
-    while True:
-        looks += 1
-        try:
-            now = answer(request, None if looks % ANEW == 0 else before, keep=True)
-        except RequestError:
-            if before is None:
-                raise
-            complain("a directory is gone, or is being replaced: it is looked for again")
-            time.sleep(every)
-            continue
-        look = publish(report_of(request, now), as_json, files)
-        line = replace(look, indent=None) if as_json else replace(look, texts=[news(now, before)])
-        if now.code != HELD:
-            return line
-        for path, data in line.files:
-            save_file(path, data)
-        write_now(line.text(HELD))
+
+    def look() -> Answer:
+        nonlocal before, looks
+        while True:
+            if looks:
+                time.sleep(every)
+            looks += 1
+            try:
+                now = answer(request, None if looks % ANEW == 0 else before, keep=True)
+                break
+            except RequestError:
+                if before is None:
+                    raise
+                complain("a directory is gone, or is being replaced: it is looked for again")
+        seen = publish(report_of(request, now), as_json, files)
+        line = replace(seen, indent=None) if as_json else replace(seen, texts=[news(now, before)])
         before = now
-        time.sleep(every)
+        return replace(line, then=look) if now.code == HELD else line
+
+    return look()
 
 
 def news(now: Audit, before: Audit | None) -> str:

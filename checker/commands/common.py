@@ -7,7 +7,6 @@ import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
@@ -25,14 +24,13 @@ from checker.ending import (
     Answered,
     NoVerdict,
     complain,
-    delivered,
+    delivered_in_turn,
     end_where_it_stands,
-    ended,
-    no_answer,
     one_line,
     open_streams,
     plain,
     settle,
+    settled_answer,
 )
 from checker.output_files import check_writable
 from checker.report.formats.terminal import table
@@ -72,6 +70,7 @@ __all__ = [
 ]
 
 
+CLOSED = Answer(WRONG, notes=["stdout is closed: there is nowhere to answer"])
 FOLDER = Path(__file__).parent  # of subcommands
 MARK = "\n@click.command("  # a file that has it has a command of its name
 
@@ -146,17 +145,13 @@ class Commands(click.Group):
             with reported_by(warnings.append):
                 return work(words, prog_name or "zabcheck", **extra)
 
-        try:
+        def begun() -> object:
             open_streams()
-            closed = Answer(WRONG, notes=["stdout is closed: there is nowhere to answer"])
-            asked = os.environ.get(completing.ASKED)
-            work_on = (lambda: completing.candidates(self)) if asked else heard
-            answer = closed if sys.stdout is None else ended(work_on, words)
-            handler.settle()
-        except KeyboardInterrupt as problem:  # after the work, and before anything is written
-            handler.settle()
-            answer = no_answer(problem, words)
-        code = delivered(replace(answer, notes=[*warnings, *answer.notes]), handler, words)
+            if sys.stdout is None:
+                return CLOSED
+            return completing.candidates(self) if os.environ.get(completing.ASKED) else heard()
+
+        code = delivered_in_turn(settled_answer(begun, handler, words), handler, words, warnings)
         handler.leave()
         settle()
         end_where_it_stands(code)

@@ -9,7 +9,7 @@ import click
 
 from checker.commands import completing
 from checker.commands.common import HELD, INPUT, NO_VERDICT, PATH, VIOLATED, Answer, Subcommand, at_least, table
-from checker.ending import write_now
+from checker.report.progress import StatusLine
 from checker.requests.conformance import Conformance, ConformanceRequest
 from checker.requests.conformance import answer as conform
 from checker.requests.reenact import Reenacting, ReenactRequest, ServersRequest, answer
@@ -71,8 +71,9 @@ def play_trace(request: ReenactRequest) -> Answer:
     from traces.reenact.messages import told_run
     from traces.reenact.rates import told_rate
 
-    done = answer(request, PrintedReenactment(request))
-    texts = list(told_run(done.plan, done.runs[-1])) if request.times == 1 else []
+    with ShownReenactment(request) as shown:
+        done = answer(request, shown)
+    texts = [*shown.texts, *(told_run(done.plan, done.runs[-1]) if request.times == 1 else [])]
     if request.times > 1:
         agreed, broken = told_rate(done.agreed, request.times), told_rate(done.broken, request.times)
         texts.append(f"all steps agree: {agreed}; broken on the servers: {broken}")
@@ -80,49 +81,69 @@ def play_trace(request: ReenactRequest) -> Answer:
     return Answer(code, [*texts, f"left in {done.folder}"])
 
 
-class PrintedReenactment(Reenacting):
-    """Writes on stdout what happens."""
+class ShownReenactment(StatusLine, Reenacting):
+    """Shows on stderr how far a re-enactment is.
+
+    Attributes:
+        texts: what happened, for the answer.
+    """
 
     def __init__(self, request: ReenactRequest) -> None:
+        super().__init__()
         self.request = request
+        self.texts: list[str] = []
 
     def planned(self, plan: ReenactmentPlan, left_out: Step | None) -> None:
         from traces.reenact.messages import told_plan
 
-        for line in told_plan(plan):
-            write_now(line)
+        self.texts += told_plan(plan)
         if left_out is not None:
-            write_now(f"control: without step {left_out.number}, {left_out.label}")
+            self.texts.append(f"control: without step {left_out.number}, {left_out.label}")
 
     def failed(self, sentence: str) -> None:
-        write_now(sentence)
+        self.texts.append(sentence)
+        self.update(sentence)
 
     def played(self, plan: ReenactmentPlan, run: ReenactedRun, number: int, tries: int) -> None:
         from traces.reenact.messages import told_run
 
         if self.request.times > 1 or tries > 1:
-            write_now(f"run {number}, {tries} tries, {run.seconds:.1f} s: {'; '.join(told_run(plan, run))}")
+            self.texts.append(f"run {number}, {tries} tries, {run.seconds:.1f} s: {'; '.join(told_run(plan, run))}")
+        self.update(f"{number} of {self.request.times} runs are played")
 
 
 def play_drawn(request: ConformanceRequest) -> Answer:
     """Play random runs."""
     from traces.reenact.campaign import kinds_table, release_table, sync_table
 
-    lines, folder = conform(request, PrintedRuns())
+    with ShownRuns(request) as shown:
+        lines, folder = conform(request, shown)
     tables = [table(*made) for made in (kinds_table(lines), release_table(lines), sync_table(lines))]
     whole = sum(x.whole for x in lines)
     said = f"{whole} of {len(lines)} runs agree to their end; {sum(bool(x.trouble) for x in lines)} did not begin"
-    return Answer(HELD if whole == len(lines) else NO_VERDICT, [*tables, said, f"left in {folder}"])
+    return Answer(HELD if whole == len(lines) else NO_VERDICT, [*shown.texts, *tables, said, f"left in {folder}"])
 
 
-class PrintedRuns(Conformance):
-    """Writes on stdout which runs differ."""
+class ShownRuns(StatusLine, Conformance):
+    """Shows on stderr how many runs are played.
+
+    Attributes:
+        texts: which runs differ, for the answer.
+    """
+
+    def __init__(self, request: ConformanceRequest) -> None:
+        super().__init__()
+        self.request, self.done = request, 0
+        self.texts: list[str] = []
 
     def resumed(self, done: int, of: int) -> None:
-        write_now(f"{done} of {of} runs were played before")
+        self.done = done
+        self.texts.append(f"{done} of {of} runs were played before")
 
     def played(self, line: Line, plan: ReenactmentPlan, run: ReenactedRun) -> None:
         from traces.reenact.messages import told_run
 
         if not line.whole or line.harm:
-            write_now(f"{line.release}, seed {line.seed}: {' '.join(told_run(plan, run))}")
+            self.texts.append(f"{line.release}, seed {line.seed}: {' '.join(told_run(plan, run))}")
+        self.done += 1
+        self.update(f"{self.done} of {self.request.runs} runs are played")

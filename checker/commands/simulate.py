@@ -222,19 +222,17 @@ def check_table(run: Run) -> None:
 
 def write_table(run: Run, path: Path) -> str:
     """Play a run once more, listened to, and write what happens as an event table; what went wrong."""
-    if not protocol_named(run.protocol).declared.replicas:
-        from traces.tables.own import write_own
-
-        return write_own(run, path)
     from checker.report.simulated import Progress
-    from traces.tables.recorded import observes, rows_of_run
-    from traces.tables.table import TableWriter
+    from traces.tables import recorded
+    from traces.tables.own import table_of_run
 
-    with Progress(run.rounds) as progress:
-        rows = rows_of_run(run, watch=progress.watch)
+    if protocol_named(run.protocol).declared.replicas:
+        with Progress(run.rounds) as progress:
+            rows = recorded.rows_of_run(run, watch=progress.watch).as_table()
+    else:
+        rows = table_of_run(run)
     try:
-        with TableWriter(path, observes(run.protocol)) as table:
-            table.add(rows)
+        recorded.write_table(rows, run.protocol, path)
     except OSError as problem:
         return f"cannot write {path}: {problem.strerror}"
     return ""

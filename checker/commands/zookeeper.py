@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,8 @@ import click
 from checker.commands import completing
 from checker.commands.common import Answer, Subcommand
 from checker.commands.publishing import publish
-from checker.ending import HELD, NO_VERDICT, VIOLATED, write_now
+from checker.ending import HELD, NO_VERDICT, VIOLATED
+from checker.report.progress import StatusLine
 from checker.report.result import StatedResult, Table, installed_version
 from checker.requests.matrix import MatrixRequest
 from checker.requests.residue import ResidueRequest
@@ -77,12 +79,15 @@ def rows(request: ZookeeperRequest) -> Answer:
     from traces.explain.folding import fitted
 
     asked: list[RowOutcome] = []
-    for one in answer(request):
-        asked.append(one)
-        if request.issues and one.without.trace is not None:
-            write_now(f"{to_text(one.without.trace)}\n")
-        if request.issues:
-            write_now(fitted(f"{one.row.says}\nThe paper's step that is split: {one.row.split}\n\n"))
+    runs: list[str] = []
+    with StatusLine() as status:
+        for one in answer(request):
+            asked.append(one)
+            if request.issues and one.without.trace is not None:
+                runs.append(f"{to_text(one.without.trace)}\n")
+            if request.issues:
+                runs.append(fitted(f"{one.row.says}\nThe paper's step that is split: {one.row.split}\n\n"))
+            status.update(f"ZK-{one.row.issue}: {len(asked)} rows are answered")
     undecided = [one for one in asked if one.undecided]
     changed = [one for one in asked if not one.as_recorded and not one.undecided]
     found = sum(one.found for one in asked)
@@ -103,9 +108,9 @@ def rows(request: ZookeeperRequest) -> Answer:
         "row",
     )
     code = VIOLATED if changed else NO_VERDICT if undecided else HELD
-    return publish(
-        StatedResult(sentence, code, text=[Table([told(one) for one in asked], head, below=sentence + merged)])
-    )
+    rows = [Table([told(one) for one in asked], head, below=sentence + merged)]
+    made = publish(StatedResult(sentence, code, text=rows))
+    return replace(made, texts=[*runs, *made.texts])
 
 
 def whole_matrix(request: MatrixRequest) -> Answer:

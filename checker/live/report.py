@@ -9,7 +9,7 @@ from typing import Any
 
 from checker.explore.result import Limits
 from checker.live.run import Live
-from checker.report.promises import promise_json
+from checker.report.promises import promise_json, promise_text
 from checker.report.report import bounds_of, rate
 from checker.report.result import (
     COLOURS,
@@ -18,6 +18,7 @@ from checker.report.result import (
     NO_VERDICT,
     NOT_REACHED,
     VIOLATED,
+    CheckFindings,
     Counterexample,
     Part,
     Result,
@@ -238,6 +239,31 @@ class LiveReport(Result):
             c = s.counterexample if s is not None else Counterexample()
             at, why = (None, "") if s is None else (s.steps, c.trouble or s.sentence)
             yield Verdict(goal.name, self.verdict(goal), at, why, c.trace, c.text, goal.source, goal.statement)
+
+    @property
+    def check_findings(self) -> CheckFindings:
+        """What a check holds against its expectations: a property that is violated in a run that is fair and replays.
+        Where each one is, nothing that was left out could change that."""
+        live, verdicts = self.live, {goal.name: self.verdict(goal) for goal in self.live.goals}
+        violated = {name: s.steps for name, s in self.starving.items() if verdicts[name] == VIOLATED}
+        cut = self.cut_short if violated.keys() != verdicts.keys() else ""
+        return CheckFindings(
+            self.sentence,
+            live.goals,
+            violated,
+            dict.fromkeys(name for name in verdicts if name in live.waited and verdicts[name] in (HOLDS, VIOLATED)),
+            -1 if self.cut_short else max(violated.values(), default=0),
+            not self.cut_short,
+            frozenset(self.starving.keys() - violated.keys()),
+            [*filter(None, [cut]), *self.troubles],
+            live.exploration.depth,
+            live.nodes,
+            exhausted=live.complete and live.exploration.complete,
+            unit="step",
+            seconds=live.seconds + live.compile_seconds,
+            promised=promise_text(self.configuration).removeprefix("; "),
+            counterexamples={name: s.counterexample for name, s in self.starving.items()},
+        )
 
     @property
     def troubles(self) -> Sequence[str]:

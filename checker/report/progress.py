@@ -64,6 +64,13 @@ class StatusLine:
         """Whether there is no terminal, and none was told anything for 30 seconds."""
         return not self.terminal and time.perf_counter() - self.drawn >= SELDOM
 
+    def update(self, line: str) -> None:
+        """Show a line if it is time to, on a terminal or elsewhere."""
+        if self.due():
+            self.show(line)
+        elif self.due_seldom():
+            self.say(line)
+
     def say(self, line: str) -> None:
         """A line of its own, which stays."""
         self.drawn = time.perf_counter()
@@ -81,14 +88,9 @@ class ProgressLine(StatusLine):
             result: what was found so far.
             expanded: how many states of the level have been expanded, of `size`.
         """
-        if not self.due() and not self.due_seldom():
-            return
-        spent = result.seconds or time.perf_counter() - self.started  # with what runs before a checkpoint have spent
-        said = progress_text(result, expanded, size, spent)
-        if self.terminal:
-            self.show(said)
-        else:
-            self.say(said)
+        if self.due() or self.due_seldom():
+            spent = result.seconds or time.perf_counter() - self.started  # the former with what earlier runs spent
+            self.update(progress_text(result, expanded, size, spent))
 
 
 def progress_text(result: Exploration, expanded: int, size: int, seconds: float) -> str:

@@ -26,6 +26,7 @@ from checker.report.result import (
     NOT_REACHED,
     SKIPPED,
     VIOLATED,
+    CheckFindings,
     Counterexample,
     Part,
     Result,
@@ -478,6 +479,28 @@ class Report(Result):
             ended = not self.cut_short and p.name not in self.exploration.violations
             return SKIPPED if ended else ERROR, f"{words}; {self.sentence}"
         return "", ""
+
+    @property
+    def check_findings(self) -> CheckFindings:
+        """What a check holds against its expectations: a violation whose counterexample does not replay is none."""
+        r = self.exploration
+        return CheckFindings(
+            self.sentence,
+            (*r.properties, *([NO_RUNTIME_ERROR] if r.failed else [])),
+            {name: found.depth for name, found in r.violations.items() if self.replayed(name)},
+            dict(r.witnessed),
+            self.whole_depth,
+            self.covered,
+            frozenset(name for name in r.violations if not self.replayed(name)),
+            [*filter(None, [self.cut_short]), *self.troubles],
+            len(self.levels) - 1,
+            r.distinct,
+            r.raw,
+            r.complete,
+            seconds=r.seconds + r.compile_seconds,
+            counterexamples=self.counterexamples,
+            promised=promise_text(self.configuration).removeprefix("; "),
+        )
 
     @property
     def title(self) -> str:

@@ -10,16 +10,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
     from traces.record.trace import Trace
 
 __all__ = [
     "COLOURS", "ERROR", "EXIT_CODES", "FAILURE", "HOLDS", "NOT_REACHED", "NO_VERDICT", "SKIPPED",
-    "VIOLATED", "Counterexample", "Finding", "Part", "Place", "Result", "Row", "Rule",
-    "StatedResult", "Table",
-    "Verdict", "Words", "installed_version", "per", "plural", "some",
+    "VIOLATED", "CheckFindings", "Counterexample", "Finding", "Named", "Part", "Place", "Result", "Row", "Rule",
+    "StatedResult", "Table", "Verdict", "Words", "installed_version", "per", "plural", "some",
 ]  # fmt: skip
 
 HOLDS, NOT_REACHED, VIOLATED, NO_VERDICT = "holds", "premise not reached", "violated", "no verdict"
@@ -204,6 +203,67 @@ class Finding:
     what: str = ""
 
 
+# --- what a check expects ---------------------------------------------------------------------------
+
+
+class Named(Protocol):
+    """What is judged, or asked after: a property, or a goal."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def statement(self) -> str:
+        """It in words."""
+
+    @property
+    def source(self) -> str:
+        """Where it is stated."""
+
+
+@dataclass(frozen=True)
+class CheckFindings:
+    """What was found.
+
+    Attributes:
+        sentence: the verdict line of the command.
+        properties: those that were judged.
+        violated: each that broke in a run that replays, with its length (simulated: the tick).
+        met: each whose premise was met, with the depth; None: it is not known at which.
+        seen_to: every state to this depth was judged; simulated: the last tick.
+        covered: all that was asked for was looked at, and nothing ended it before.
+        doubtful: those that broke in a run that does not replay, of which nothing is known.
+        unsettled: why not all that was asked for is known, a sentence each.
+        depth, states, raw, exhausted: of the exploration; None: of a simulated run.
+        unit: what violations and premises are counted in: depth, tick, or step.
+        sha256: of the simulated run.
+        seconds: how long it took.
+        cpu_seconds: of all cores, compilation and replay included; an equal part of what several checks share.
+        counterexamples: by property.
+        promised: what of the steps is merged by promise, as a sentence's part; empty: nothing.
+    """
+
+    sentence: str
+    properties: Sequence[Named]
+    violated: Mapping[str, int]
+    met: Mapping[str, int | None]
+    seen_to: int
+    covered: bool
+    doubtful: frozenset[str] = frozenset()
+    unsettled: Sequence[str] = ()
+    depth: int | None = None
+    states: int | None = None
+    raw: int | None = None
+    exhausted: bool | None = None
+    unit: str = "depth"
+    sha256: str = ""
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    counterexamples: Mapping[str, Counterexample] = field(default_factory=dict)
+    promised: str = ""
+
+
 # --- all of it -------------------------------------------------------------------------------------
 
 
@@ -241,6 +301,11 @@ class Result(ABC):
     def said(self) -> Iterator[Verdict]:
         """What is said of each property, in the order of the command's table."""
         return iter(())
+
+    @property
+    def check_findings(self) -> CheckFindings | None:
+        """What a check holds against its expectations; None: no check asks for this kind."""
+        return None
 
     @property
     def troubles(self) -> Sequence[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from checker.ending import HELD, VIOLATED
 from checker.report import result
 from checker.report.progress import StatusLine
-from checker.report.result import Part, Result, Row, Table, plural
+from checker.report.result import CheckFindings, Part, Result, Row, Table, plural
 from invariants import properties_of
 from invariants.registry import HISTORY, STEP, TERMINAL
 from traces import TraceError, write_trace
@@ -102,6 +103,30 @@ class Simulation(Result):
     def said(self) -> Iterator[result.Verdict]:
         for v, why in self.verdicts:
             yield result.Verdict(v.of.name, verdict_word(v), None if v.held or not v.judged else v.broken_at, why)
+
+    @property
+    def check_findings(self) -> CheckFindings:
+        """What a check holds against its expectations. A property that the run is not judged by is neither violated nor
+        met."""
+        judged = [v for v, _ in self.verdicts if v.judged]
+        broken = [v for v in judged if not v.held]
+        made = {v.of.name: result.Counterexample(why=why) for v, why in self.verdicts if v in broken}
+        if broken:
+            first = min(broken, key=lambda v: v.broken_at)
+            with suppress(TraceError):  # it cannot be told in the explorer's steps
+                run = simulated_trace(self.run, first.of, first.broken_at + 1)
+                made[first.of.name] = replace(made[first.of.name], trace=run)
+        return CheckFindings(
+            self.sentence,
+            [v.of for v, _ in self.verdicts],
+            {v.of.name: v.broken_at for v in broken},
+            dict.fromkeys(v.of.name for v in judged if v.met),
+            int(self.state.moment),
+            True,
+            unit="tick",
+            sha256=self.sha256,
+            counterexamples=made,
+        )
 
     def write_run(self, path: Path | None, page: Path | None) -> tuple[list[tuple[Path, bytes]], str]:
         """Save the run up to the violation that came first; return the page that draws it, and what went wrong."""

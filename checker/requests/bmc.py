@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from checker.errors import NoVerdict, RequestError
 from checker.output_files import check_writable
+from checker.requests.bounded_check import BmcRequest
+from checker.requests.carried import verified_trace
 from checker.requests.counterexamples import counterexample
-from checker.requests.model import ModelRequest
 from checker.requests.properties import LITERAL, chosen_properties
-from checker.requests.request import Request, at_least, seconds
-from checker.requests.saved import verified_trace
 from zabspec.limits import Deadline
 
 if TYPE_CHECKING:
@@ -26,64 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BmcRequest", "answer", "first_broken"]
 
-DEEPEST = 1000
-
 # Called with how many rounds of steps are decided, and the seconds that took.
 Progress = Callable[[int, float], None]
-
-
-@dataclass(frozen=True)
-class BmcRequest(Request):
-    """Bounded model checking.
-
-    Attributes:
-        model: whose runs; with `source` the trace has it.
-        depth: all runs of so many steps, and some longer ones.
-        source: `TRACE[:STEP]`, the state of a saved trace from which runs start; empty: the initial state.
-        properties: names; none: all that are checked by default.
-        every: steps between two queries; one more query follows at the end.
-        time_limit: seconds in all; query_limit: of each query.
-        seed: of the solver.
-        trace: where the counterexample is saved; empty: a file named for it; None: nowhere.
-    """
-
-    kind: ClassVar[str] = "bmc"
-
-    model: ModelRequest = field(default_factory=ModelRequest)
-    depth: int = 1
-    source: str = ""
-    properties: tuple[str, ...] = ()
-    every: int = 4
-    time_limit: float = 600.0
-    query_limit: float | None = None
-    seed: int = 0
-    trace: str | None = None
-
-    def validate(self) -> None:
-        at_least(self, 1, "depth", "every")
-        seconds(self, "time_limit", "query_limit")
-        if self.depth > DEEPEST:
-            raise RequestError(f"--depth must be 1 to {DEEPEST}, not {self.depth}: z3 is not asked about more")
-        if not 0 <= self.seed < 2**32:
-            raise RequestError(f"--seed must be 0 to 4294967295, not {self.seed}")
-
-    def beginning(self) -> tuple[Configuration, tuple[int, ...]]:
-        """Return the configuration, and the steps that lead to where runs start.
-
-        Raises:
-            RequestError: there is no such configuration, trace or step.
-        """
-        if not self.source:
-            from checker.symbolic.assumptions import sized
-
-            return sized(self.model.configuration()), ()
-        name, _, number = self.source.rpartition(":")
-        at = int(number) if name and number.isascii() and number.isdigit() and len(number) < 10 else None
-        trace = verified_trace(Path(self.source if at is None else name))
-        words = tuple(step.word.word for step in trace.steps)
-        if at is not None and at > len(words):
-            raise RequestError(f"--from {self.source}: the trace has {len(words)} steps")
-        return trace.configuration, words if at is None else words[:at]
 
 
 def answer(request: BmcRequest, progress: Progress | None = None, started: float | None = None) -> BoundedReport:
@@ -104,7 +46,7 @@ def answer(request: BmcRequest, progress: Progress | None = None, started: float
     end = Deadline(request.time_limit, 0.0 if started is None else time.perf_counter() - started)
     if request.trace:
         check_writable(Path(request.trace), "--trace", regular=True)
-    configuration, start = request.beginning()
+    configuration, start = beginning(request)
     judged = of_every_state(chosen_properties(request.properties, configuration.protocol), request.properties)
     if any(p.name == LITERAL for p in judged) and not configuration.literal:
         raise RequestError(f"{LITERAL} is judged by `zabcheck --property {LITERAL}` only")
@@ -117,6 +59,25 @@ def answer(request: BmcRequest, progress: Progress | None = None, started: float
         return report
     broken = first_broken(model, start, found.schedule, judged)
     return report.violated(broken, saved(model, judged, broken, request))
+
+
+def beginning(request: BmcRequest) -> tuple[Configuration, tuple[int, ...]]:
+    """Return the configuration, and the steps that lead to where runs start.
+
+    Raises:
+        RequestError: there is no such configuration, trace or step.
+    """
+    if not request.source:
+        from checker.symbolic.assumptions import sized
+
+        return sized(request.model.configuration()), ()
+    name, _, number = request.source.rpartition(":")
+    at = int(number) if name and number.isascii() and number.isdigit() and len(number) < 10 else None
+    trace = verified_trace(Path(request.source if at is None else name))
+    words = tuple(step.word.word for step in trace.steps)
+    if at is not None and at > len(words):
+        raise RequestError(f"--from {request.source}: the trace has {len(words)} steps")
+    return trace.configuration, words if at is None else words[:at]
 
 
 def saved(model: Model, judged: Sequence[Property], broken: Broken, request: BmcRequest) -> Counterexample:

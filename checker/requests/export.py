@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 from checker.errors import NoVerdict, RequestError
 from checker.output_files import check_writable, save_file
 from checker.plain_text import plain
+from checker.requests.carried import verified_trace
 from checker.requests.model import near
-from checker.requests.saved import TraceRequest, verified_trace
+from checker.requests.saved import TraceRequest
 
 if TYPE_CHECKING:
     from traces import Trace
@@ -81,18 +82,15 @@ def write_table(trace: Trace, output: Path) -> None:
         RequestError: what writes tables is not installed.
         NoVerdict: the table could not be written.
     """
-    from traces.tables.own import write_own_trace
-    from traces.tables.recorded import observes, rows_of_trace
-    from traces.tables.table import TableError, TableWriter
+    from traces.tables import recorded
+    from traces.tables.own import table_of_trace
+    from traces.tables.table import TableError, check_arrow
 
     try:
-        if not trace.model.protocol.declared.replicas:
-            trouble = write_own_trace(trace, output)
-            if trouble:
-                raise NoVerdict(trouble)
-            return
-        with TableWriter(output, observes(trace.configuration.protocol)) as table:
-            table.add(rows_of_trace(trace))
+        check_arrow()
+        of_replicas = trace.model.protocol.declared.replicas
+        rows = recorded.rows_of_trace(trace).as_table() if of_replicas else table_of_trace(trace)
+        recorded.write_table(rows, trace.configuration.protocol, output)
     except TableError as problem:
         raise RequestError(str(problem)) from None
     except OSError as problem:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from checker.errors import NoVerdict, RequestError
 from checker.output_files import check_writable
-from checker.requests.request import seconds
-from checker.requests.saved import TraceRequest, verified_trace
+from checker.requests.carried import verified_trace
+from checker.requests.saved import MinimiseRequest
 
 if TYPE_CHECKING:
     from checker.explore.result import Limits
@@ -23,34 +23,6 @@ MEMORY = 2 << 30  # bytes that the search for a shorter one may take, beside wha
 
 # Called with the steps that are left, and the schedules tried; None: the explorer is looking for a shorter one.
 Progress = Callable[[int, int | None], None]
-
-
-@dataclass(frozen=True)
-class MinimiseRequest(TraceRequest):
-    """Shortening a counterexample.
-
-    Attributes:
-        output: where the shorter one is saved; empty: beside the trace, as `.min.trace.json`.
-        search: seconds of exploring for a shorter one.
-    """
-
-    kind: ClassVar[str] = "minimise"
-
-    output: str = ""
-    search: float = 20.0
-
-    def validate(self) -> None:
-        super().validate()
-        seconds(self, "search")
-        if not Path(self.trace).name:
-            raise RequestError(f"{self.trace}: this is a folder")
-
-    @property
-    def target(self) -> Path:
-        """Where the shorter trace is saved."""
-        given = Path(self.trace)
-        stem = given.name.removesuffix(".json").removesuffix(".trace")
-        return Path(self.output) if self.output else given.with_name(stem + ".min.trace.json")
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import RequestError
+from checker.requests.carried import verified_trace
 from checker.requests.request import at_least, seconds
-from checker.requests.saved import TraceRequest, verified_trace
+from checker.requests.saved import TraceRequest
 
 if TYPE_CHECKING:
     from traces import Trace

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import NoVerdict, RequestError
+from checker.requests.carried import verified_trace
 from checker.requests.request import Request, at_least, seconds
-from checker.requests.saved import verified_trace
 
 if TYPE_CHECKING:
     from traces import Trace

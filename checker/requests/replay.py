@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests.saved import TraceRequest, check_carried
+from checker.requests.carried import check_carried
+from checker.requests.saved import TraceRequest
 
 if TYPE_CHECKING:
     from checker.report.replayed import ReplayResult

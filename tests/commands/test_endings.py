@@ -9,10 +9,12 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import click
 import pytest
@@ -20,6 +22,10 @@ from click.testing import Result
 
 from checker import ending
 from checker.commands import common
+from checker.requests.conformance import Conformance
+from checker.requests.reenact import Reenacting
+from checker.zookeeper.record import Outcome, RowOutcome
+from checker.zookeeper.rows import ROWS
 from tests.commands.running import BROKEN, TINY, run
 from tests.patience import HANG
 from traces.record.reading import strict_json
@@ -459,12 +465,118 @@ def test_a_signal_in_a_destructor_is_not_lost() -> None:
         signal.signal(signal.SIGINT, before)
 
 
+class DyingLong:
+    """Is interrupted as it dies, which takes long."""
+
+    threads: ClassVar[list[int]] = []
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+        for _ in range(50):
+            time.sleep(0.001)
+            self.threads.append(threading.active_count())
+
+
+def test_a_signal_in_a_long_destructor_begins_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each time that it came again began one more, in the midst of the one before."""
+    monkeypatch.setattr(signals, "SOON", 0)
+    before, threads = signal.signal(signal.SIGINT, signal.default_int_handler), threading.active_count()
+    heard = signals.SignalHandler()
+    heard.listen()
+    made = [DyingLong()]
+    try:
+        made.clear()
+        with pytest.raises(KeyboardInterrupt):
+            time.sleep(10)
+    finally:
+        heard.leave()
+        signal.signal(signal.SIGINT, before)
+    assert len(DyingLong.threads) == 50
+    assert max(DyingLong.threads) <= threads + 1
+
+
 def test_a_signal_as_a_command_ends_leaves_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     def ended(*_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(common, "ended", ended)
+    monkeypatch.setattr(ending, "ended", ended)
     assert run(*TINY).exit_code == 3
+
+
+def test_a_signal_that_came_with_one_answer_ends_the_next() -> None:
+    heard = signals.SignalHandler()
+    heard.listen()
+    try:
+        heard.settle()
+        signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            heard.resume()
+        assert not heard.settled
+    finally:
+        heard.leave()
+
+
+def in_turn(monkeypatch: pytest.MonkeyPatch, *answers: ending.Answer | BaseException) -> Result:
+    """What a command comes to that has these answers, one after another, with `--json`."""
+    left = [*answers]
+
+    def following(*_: object) -> ending.Answer:
+        made = left.pop(0)
+        if isinstance(made, BaseException):
+            raise made
+        return replace(made, then=following if left else None)
+
+    monkeypatch.setattr(common.Commands, "invoke", lambda *_: following())
+    return run("init", "--json")
+
+
+def test_answers_in_turn_end_with_the_code_of_the_last(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A signal behind the first leaves it whole, and no object that contradicts it; a file that cannot be written is
+    in the answer that it is of, and ends the command."""
+    first = ending.Answer(0, content={"exit_code": 0, "look": 1}, indent=None)
+    second = ending.Answer(1, content={"exit_code": 1, "look": 2}, indent=None)
+    done = in_turn(monkeypatch, first, second)
+    assert (done.exit_code, done.stdout) == (1, '{"exit_code": 0, "look": 1}\n{"exit_code": 1, "look": 2}\n')
+    done = in_turn(monkeypatch, first, KeyboardInterrupt())
+    assert (done.exit_code, done.stdout) == (3, '{"exit_code": 0, "look": 1}\n')
+    assert done.stderr == "zabcheck: interrupted; there is no verdict\n"
+    done = in_turn(monkeypatch, replace(first, files=[(Path("no/such.html"), b"")]), second)
+    assert done.exit_code == 3
+    assert [json.loads(line)["exit_code"] for line in done.stdout.splitlines()] == [3]
+
+
+@pytest.mark.parametrize(
+    ("words", "work"),
+    [
+        (("zookeeper", "ZK-3023", "ZK-4394"), "checker.commands.zookeeper.answer"),
+        (("reenact", "ZK-4394", "--release", "3.9.2"), "checker.commands.reenact.answer"),
+        (("reenact", "--random", "2", "--release", "3.9.2"), "checker.commands.reenact.conform"),
+    ],
+)
+def test_nothing_is_written_before_there_is_an_exit_code(
+    words: tuple[str, ...], work: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What happened so far was on stdout, below which came no verdict."""
+
+    def begun(request: object, watch: object = None) -> object:
+        if isinstance(watch, Reenacting):
+            watch.failed("step 3 is not seen")
+        elif isinstance(watch, Conformance):
+            watch.resumed(1, 2)
+        else:
+            return rows()
+        raise KeyboardInterrupt
+
+    def rows() -> Iterator[RowOutcome]:
+        yield RowOutcome(ROWS[0], Outcome(0, 1, 0.0, False, "none", None), Outcome(0, 1, 0.0, False, "none", None))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(work, begun)
+    done = run(*words)
+    assert (done.exit_code, done.stdout) == (3, "")
+    assert done.stderr == "zabcheck: interrupted; there is no verdict\n"
 
 
 # --- streams ---------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from tests.commands.running import BROKEN, run
 from traces import TraceError, read_trace
 from zabspec import deprecated
 from zabspec.deprecated import COMMANDS, FLAGS, KEYS, NAMES, OldNameWarning, current_arguments, with_old_keys
+from zabspec.protocols.registry import PROTOCOLS
 
 TOP = Path(__file__).parents[2]
 OLD = TOP / "tests" / "data" / "0.1.0"
@@ -52,6 +53,23 @@ def lines(text: str) -> list[str]:
 
 
 # --- commands and flags --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--variant", "join-acks-proposals"),
+        ("--variant", "join-acks-proposals,yield-to-promise"),
+        ("simulate", "--protocol", "zab", "--variant", "join-acks-proposals"),
+    ],
+)
+def test_a_variant_that_the_protocol_has_become_says_so(words: tuple[str, ...]) -> None:
+    refused = run(*words)
+    assert refused.exit_code == 2
+    said = ": zab does that now, without a variant (`acks-ignored` is what it did before)"
+    assert "there is no variant 'join-acks-proposals'" in refused.stderr
+    assert said in refused.stderr
+    assert "acks-ignored" in PROTOCOLS["zab"].variants
 
 
 @pytest.mark.parametrize(("command", "old"), [(c, old) for c, renamed in FLAGS.items() for old in renamed])

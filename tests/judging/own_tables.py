@@ -18,14 +18,14 @@ def runs(folder: Path) -> tuple[tuple[tuple[Row, ...], ...], Any]:
     """The rows of a few runs of the variant that is hasty, three of which break it, and their schema."""
     import pyarrow.parquet as pq
 
-    from traces.tables.own import write_own
+    from checker.commands.simulate import write_table
 
     text = folder / "tpc.py"
     text.write_text(START.read_text(encoding="utf-8"), encoding="utf-8")
     out = []
     for seed in (8, 9, 10, 11, 16, 17):
         one = folder / f"one_{seed}.parquet"
-        assert not write_own(Run(seed, protocol=str(text), variant="hasty"), one)
+        assert not write_table(Run(seed, protocol=str(text), variant="hasty"), one)
         whole = pq.read_table(one)
         out.append(tuple({**row, "run": seed} for row in whole.to_pylist()))
         one.unlink()

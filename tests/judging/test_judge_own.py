@@ -270,6 +270,54 @@ def test_a_row_without_a_time_may_be_of_the_moment_before(
     assert [v.time for v in found.violations] == ([2 if times[0] else 1] if word == "violated" else [])
 
 
+@pytest.mark.parametrize(
+    ("times", "word"),
+    [((1, None, 2), "open"), ((1, 2, None), "open"), ((1, None, 1), "premise not reached"), ((1, 2, 3), "held"),
+     ((1, 2, 2), "premise not reached"),
+     ((None, None, None), "premise not reached"), ((1, 1, None), "open"), ((None, 1, 2), "held")],
+)  # fmt: skip
+def test_a_premise_where_a_moment_may_end_is_open(
+    times: tuple[int | None, ...], word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the moments that end, only one behind the second row meets the premise."""
+    import pyarrow.parquet as pq
+
+    monkeypatch.chdir(tmp_path)
+    counted = "s.opened += 1\n    else:\n        s.opened = 0"
+    Path("door.py").write_text(SHOWN.replace("s.opened += 1", counted).replace("s.opened < 2", "s.opened < 3"))
+    simulated = ["simulate", "--protocol", "door.py", "--rounds", "9", "--table", "t.parquet"]
+    assert CliRunner().invoke(main, simulated).exit_code == 0
+    observed: list[Row] = [
+        {"run": 7, "process": 0, "kind": "opens", "time": time, "field.wide": wide}
+        for time, wide in zip(times, (0, 1, 0), strict=True)
+    ]
+    found = judged(write(tmp_path / "t.parquet", observed, pq.read_schema("t.parquet")))
+    assert found.count("once", word) == 1
+    assert len(found.notes) == (word == "open")
+
+
+@pytest.mark.parametrize(("wide", "taken"), [(0, True), (1, True), (True, True), (7, False), (-1, False)])
+def test_a_truth_value_is_0_or_1(wide: int, taken: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row that says 7 was taken for one that says true."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    monkeypatch.chdir(tmp_path)
+    Path("door.py").write_text(SHOWN)
+    simulated = ["simulate", "--protocol", "door.py", "--rounds", "9", "--table", "t.parquet"]
+    assert CliRunner().invoke(main, simulated).exit_code == 0
+    schema = pq.read_schema("t.parquet")
+    if wide is True:
+        schema = schema.set(schema.get_field_index("field.wide"), pa.field("field.wide", pa.bool_()))
+    row: Row = {"run": 7, "process": 0, "kind": "opens", "time": 1, "field.wide": wide}
+    path = write(tmp_path / "t.parquet", [row], schema)
+    if taken:
+        assert judged(path).count("once", "held" if wide else "premise not reached") == 1
+        return
+    with pytest.raises(TableError, match=f"run 7, row 0: wide is {wide}, which is no bool"):
+        judged(path)
+
+
 OTHERS = """
 @safety(witness=was_open)
 def in_turn(s: State) -> bool:

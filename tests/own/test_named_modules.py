@@ -329,3 +329,49 @@ def test_a_module_of_a_package_is_what_its_file_says_now(
     for engine in ("compiled", "interpret"):
         done = CliRunner().invoke(main, [*words, "--engine", engine])
         assert done.exit_code == 1, done.output
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpret"])
+@pytest.mark.parametrize(("variant", "code"), [("", 0), ("twice", 0), ("double", 0), ("twice,double", 1)])
+def test_a_function_may_be_imported_by_another_name(variant: str, code: int, engine: str, tmp_path: Path) -> None:
+    """It was refused as one that "no world provides"."""
+    (tmp_path / "rules_beside.py").write_text(BASE)
+    path = tmp_path / "renaming.py"
+    text = MAIN.replace("import adds, adds_twice,", "import adds as increase, adds_twice,")
+    path.write_text(text.replace("    adds(s, p)", "    increase(s, p)").replace('{"adds":', '{"increase":'))
+    words = ["--protocol", str(path), "--no-trace", *(["--variant", variant] if variant else [])]
+    done = CliRunner().invoke(main, [*words, "--engine", engine])
+    assert done.exit_code == code, done.output
+    assert "nothing calls" not in done.output
+
+
+def test_a_renamed_property_is_refused_with_the_reason(tmp_path: Path) -> None:
+    """What marks a function knows it by the name that it was defined with."""
+    found = written(tmp_path, "", "one_leader_here = one_leader\ndel one_leader\n")
+    assert "one_leader is another function where the text ends: defined again, wrapped, or renamed" in refused(found)
+
+
+def test_two_modules_may_rename_one_function_alike(tmp_path: Path) -> None:
+    (tmp_path / "rules_beside.py").write_text(BASE)
+    between = "from rules_beside import amount as much\nfrom zabcheck.language import Node, State\n\n\n"
+    between += "def adds(s: State, p: Node) -> None:\n    s.level[p] = min(3, s.level[p] + much(s, p))\n"
+    (tmp_path / "between_them.py").write_text("from __future__ import annotations\n\n" + between)
+    path = tmp_path / "both_rename.py"
+    names = "from between_them import adds\nfrom rules_beside import adds_twice, amount, amount as much, two\n"
+    path.write_text(MAIN.replace("from rules_beside import adds, adds_twice, amount, two\n", names))
+    for variant, code in (("double", 0), ("twice,double", 1)):
+        done = CliRunner().invoke(main, ["--protocol", str(path), "--no-trace", "--variant", variant])
+        assert done.exit_code == code, done.output
+
+
+@pytest.mark.parametrize("renamed", ["import disconnect as leaves", "import disconnect\nleaves = disconnect"])
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_word_of_the_language_has_its_own_name(beside: bool, renamed: str, tmp_path: Path) -> None:
+    """By another one it did nothing, and what a step then does not do was taken for what it does."""
+    leaving = f"from zabcheck.language {renamed}\n\n\ndef goes(s: State, p: Node) -> None:\n    leaves(s, p)\n\n\n"
+    if not beside:
+        path = written(tmp_path, "", leaving)
+    else:
+        path = written(tmp_path, "", "from goes_beside import goes\n\n", goes_beside=leaving)
+    Path(path).write_text(Path(path).read_text().replace("    disconnect(s, p)", "    goes(s, p)"))
+    assert "goes calls disconnect as leaves: import it by its own name" in refused(path)

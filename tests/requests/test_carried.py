@@ -16,6 +16,7 @@ from checker.report.claimed import check
 from checker.report.page import ReportError
 from checker.requests import bmc, explore, live, minimise, replay, rerun, search
 from checker.requests.bmc import BmcRequest
+from checker.requests.carried import verified_trace
 from checker.requests.explore import ExploreRequest
 from checker.requests.kinds import from_json
 from checker.requests.live import LiveRequest
@@ -25,7 +26,6 @@ from checker.requests.plan import PlanRequest
 from checker.requests.quorums import QuorumsRequest
 from checker.requests.realise import RealiseRequest
 from checker.requests.replay import ReplayRequest
-from checker.requests.saved import verified_trace
 from checker.requests.search import SearchRequest
 from checker.requests.simulate import SimulateRequest
 from traces import TraceError, read_trace, verify
@@ -161,6 +161,14 @@ def test_a_trace_is_read_only_if_its_request_is_its_own(violated: tuple[dict[str
         ({"kind": "explore", "model": {"protocol": "none-such"}}, "the request in it is none"),
         (given.as_json() | {"properties": "durability"}, "the request in it is none"),
         (given.as_json() | {"seed": 3}, "the request in it is none"),
+        ({"kind": ["explore"]}, "none that makes traces"),
+        (BmcRequest(TINY, depth=9).as_json() | {"depth": "deep"}, "the request in it is none"),
+        (
+            SearchRequest(replace(TINY, nodes=5, budgets={}), how="swarm").as_json() | {"seeds": 1},
+            "request in it is none",
+        ),
+        (MinimiseRequest("run.trace.json").as_json() | {"wish": "anything"}, "the request in it is none"),
+        ({"kind": "minimise"}, "the request in it is none: name the trace to minimise"),
     ):
         with pytest.raises(RequestError, match=sentence):
             read(other)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["ObservedUnit", "observed_units"]
 
 AT_ONCE = 1 << 14  # rows that are read at once
+BROKEN, MET = "broken", "premise met"  # what may be so of a property where a moment may end
 
 Row = dict[str, Any]
 
@@ -161,6 +162,13 @@ def rows_of(unit: ObservedUnit) -> Iterator[tuple[str, Row]]:
             raise TableError(f"{file}: {first_line(problem)}") from None
 
 
+def is_of_kind(value: object, kind: str, nodes: int) -> bool:
+    """Return whether a row's value is one of a kind of field: a truth value is written as 0 or 1, or as one."""
+    if kind == "bool":
+        return isinstance(value, int) and value in (0, 1)
+    return type(value) is int and (kind != "Node" or 0 <= value < nodes)
+
+
 class Seen:
     """Numbers, kept as the ranges that they make."""
 
@@ -212,8 +220,8 @@ class Judging:
         self.unknown = ""  # what a row leaves unknown
         self.said = True  # whether the row before says its time
         self.untimed = -1  # the first row that does not
-        self.pending: set[str] = set()  # broken where a moment ends unless the next time is that of before
-        self.doubted: set[str] = set()  # broken where a moment may end
+        self.pending: set[tuple[str, str]] = set()  # what is so of which where a moment ends, unless none does here
+        self.doubted: set[tuple[str, str]] = set()  # what is so of which where a moment may end
 
     def take(self, place: str, row: Row) -> None:
         """One row, of the run that the one before was of, or of another.
@@ -266,9 +274,12 @@ class Judging:
         self.time = self.time if time is None else time
 
     def doubt(self) -> None:
-        """The properties are asked where a moment may end: what is broken then may be broken."""
-        if self.fresh:
-            self.pending |= {p.name for p in self.left.values() if not self.asks(p.holds.__name__, p.name)}
+        """The properties are asked where a moment may end: what is broken then may be broken, and so with premises."""
+        for p in self.left.values() if self.fresh else ():
+            if not self.asks(p.holds.__name__, p.name):
+                self.pending.add((p.name, BROKEN))
+            if p.name not in self.met and self.asks(p.witness.__name__, p.name):
+                self.pending.add((p.name, MET))
 
     def begin_run(self, number: int) -> None:
         if not self.seen.add(number):
@@ -288,7 +299,7 @@ class Judging:
             self.tally.notes.append(self.unknown)
         if self.time is not None:  # without times a run is one moment, and no other may end
             self.doubted |= self.pending
-        doubted = self.doubted & self.left.keys()
+        doubted = {n for n, what in self.doubted if n in self.left and (what == BROKEN or n not in self.met)}
         if doubted and not self.unknown:
             self.tally.notes.append(
                 f"run {self.run} is open: row {self.untimed} has no time, so that it is not known where moments end"
@@ -332,7 +343,7 @@ class Judging:
             value = row["process"] if name == shown.acts else row.get(FIELD + name)
             if value is None:
                 return f"run {self.run} is open from row {self.row} on: {row['kind']} does not say its {name}"
-            if type(value) is not int or (kind == "Node" and not 0 <= value < self.nodes):
+            if not is_of_kind(value, kind, self.nodes):
                 raise TableError(f"{where}: {name} is {printable(str(value))}, which is no {kind}")
             values.append(bool(value) if kind == "bool" else value)
         try:

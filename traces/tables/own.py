@@ -10,18 +10,20 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from traces.record.events import events_of
 from traces.record.runner import Runner
 from traces.record.trace import Trace, text_of
 from traces.tables.table import BOUNDARY, TableError, check_arrow, files_of
-from zabspec.files import replacing
 from zabspec.model import ConfigError, Configuration
 from zabspec.simulator.run import Run
 from zabspec.worlds.steps import BUDGETS
 
-__all__ = ["FIELD", "PLAIN", "Source", "refuse_start", "source_of", "write_own", "write_own_trace"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["FIELD", "PLAIN", "Source", "refuse_start", "source_of", "table_of_run", "table_of_trace"]
 
 KEY = (BOUNDARY + "own").encode()  # of the footer: which protocol, and how large
 PLAIN = ("run", "process", "kind", "time")
@@ -43,8 +45,8 @@ class Source:
     configuration: Configuration
 
 
-def write_own(run: Run, path: Path) -> str:
-    """Play a run once more, listened to, and write what it showed; what went wrong.
+def table_of_run(run: Run) -> pa.Table:
+    """Play a run once more, listened to, and return what it showed as a table.
 
     Raises:
         TableError: there is no pyarrow, or the run does not begin in the first state.
@@ -57,11 +59,11 @@ def write_own(run: Run, path: Path) -> str:
     rows = [Row(e.get("process"), e["observation"], e["tick"], e["fields"]) for e in seen]
     said = {"protocol": run.protocol, "text": run.text, "nodes": run.nodes, "budgets": run.budgets}
     said |= {"variant": run.variant, "network": run.network, "table": run.table_budget}
-    return write_rows(rows, said, path)
+    return table_of(rows, said)
 
 
-def write_own_trace(trace: Trace, path: Path) -> str:
-    """Write what a trace showed, a step being a moment; what went wrong.
+def table_of_trace(trace: Trace) -> pa.Table:
+    """Return what a trace showed as a table, a step being a moment.
 
     Raises:
         TableError: there is no pyarrow, or the trace does not begin in the first state.
@@ -73,7 +75,7 @@ def write_own_trace(trace: Trace, path: Path) -> str:
     rows = [Row(x.process, x.name, time, x.fields) for time, moment in enumerate(moments) for x in moment]
     said = {"protocol": c.protocol, "text": text_of(c.protocol), "nodes": c.nodes, "budgets": c.budgets}
     spent = {name: n for name, n in c.as_dict().items() if n and name in BUDGETS}
-    return write_rows(rows, said | {"variant": c.variant, "network": c.network, "table": spent}, path)
+    return table_of(rows, said | {"variant": c.variant, "network": c.network, "table": spent})
 
 
 def refuse_start(start: str) -> None:
@@ -95,14 +97,13 @@ class Row:
     fields: Mapping[str, Any]
 
 
-def write_rows(seen: Sequence[Row], said: Mapping[str, Any], path: Path) -> str:
-    """Write a table of one run; what went wrong.
+def table_of(seen: Sequence[Row], said: Mapping[str, Any]) -> pa.Table:
+    """Return the table of one run.
 
     Args:
         said: which protocol it is, and how large, for the footer.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     # a row of no kind begins the run, which is there also if it shows nothing
     rows = [Row(None, "", 0, {}), *seen]
@@ -116,13 +117,7 @@ def write_rows(seen: Sequence[Row], said: Mapping[str, Any], path: Path) -> str:
     for name in names:
         values = [row.fields.get(name) for row in rows]
         columns[FIELD + name] = pa.array([None if v is None else int(v) for v in values], pa.int64())
-    table = pa.table(columns).replace_schema_metadata({KEY: json.dumps(said).encode()})
-    try:
-        with replacing(path) as new:
-            pq.write_table(table, new, compression="zstd")
-    except OSError as problem:
-        return f"cannot write {path}: {problem.strerror or problem}"
-    return ""
+    return pa.table(columns).replace_schema_metadata({KEY: json.dumps(said).encode()})
 
 
 def source_of(path: Path, protocol: str = "") -> Source | None:

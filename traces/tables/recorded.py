@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from traces.record.events import EventListener
 from traces.record.runner import Runner
 from traces.record.trace import Trace
 from traces.record.values import value_json
 from traces.shorten.realise import command_line
-from traces.tables.table import OBSERVED, Rows, TableError
+from traces.tables.table import OBSERVED, Rows, TableError, TableWriter
 from zabspec.language.kinds import Record
 from zabspec.language.reference import StateView
 from zabspec.protocols.registry import PROTOCOLS, Sizes
 from zabspec.simulator.model import Cluster
 from zabspec.simulator.run import Run, Simulator, play
 
-__all__ = ["observes", "ready_field", "rows_of_run", "rows_of_trace"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["observes", "ready_field", "rows_of_run", "rows_of_trace", "write_table"]
 
 # What else a run shows: the event of `traces/record/events.py`, and the columns beside the process.
 PLAIN: dict[str, tuple[str, dict[str, str]]] = {
@@ -52,6 +56,18 @@ OF_PROCESS = {
 def observes(protocol: str) -> tuple[str, ...]:
     """Which kinds of event runs of a protocol note."""
     return tuple(kind for kind in OBSERVED if kind != "revise" or PROTOCOLS[protocol].declared.revises)
+
+
+def write_table(rows: pa.Table, protocol: str, path: Path) -> None:
+    """Write a run or a trace of a protocol as a table: of events, or of what a user protocol shows.
+
+    Raises:
+        TableError: there is no pyarrow.
+        OSError: the file cannot be written.
+    """
+    shown = None if PROTOCOLS[protocol].declared.replicas else rows.schema
+    with TableWriter(path, observes(protocol), shown=shown) as table:
+        table.add_table(rows)
 
 
 def ready_field(protocol: str) -> str:

@@ -172,6 +172,7 @@ class TableWriter:
             unknown, rather than not to have happened.
         group: rows of a row group.
         longest: rows that a run has at most if it is not to be split.
+        shown: the schema of a table of what a user protocol shows, with what its footer says; None: of events.
 
     Raises:
         TableError: there is no pyarrow.
@@ -179,10 +180,11 @@ class TableWriter:
     """
 
     def __init__(
-        self, path: Path, observes: Iterable[str] = OBSERVED, group: int = GROUP, longest: int = LONGEST
-    ) -> None:
+        self, path: Path, observes: Iterable[str] = OBSERVED, group: int = GROUP, longest: int = LONGEST,
+        shown: pa.Schema | None = None,
+    ) -> None:  # fmt: skip
         check_arrow()
-        self.path, self.group, self.longest = path, group, longest
+        self.path, self.group, self.longest, self.shown = path, group, longest, shown
         self.observes = tuple(k for k in OBSERVED if k in set(observes))
         self.files = contextlib.ExitStack()
         self.whole = True
@@ -195,10 +197,11 @@ class TableWriter:
         import pyarrow.parquet as pq
 
         beside = self.files.enter_context(replacing(self.path))
+        made = self.shown or schema()
         texts = [name for name, is_text, *_ in COLUMNS if is_text]
-        few = ["run", "process", "primary_epoch", "attempt", "pass", "epoch", "peer", *texts]
+        few = {"run", "process", "primary_epoch", "attempt", "pass", "epoch", "peer", *texts}.intersection(made.names)
         self.writer = pq.ParquetWriter(
-            beside, schema(), compression="zstd", use_dictionary=few, write_statistics=["run", "time"],
+            beside, made, compression="zstd", use_dictionary=sorted(few), write_statistics=["run", "time"],
             data_page_size=1 << 20, write_page_checksum=True,
         )  # fmt: skip
         return self
@@ -210,14 +213,15 @@ class TableWriter:
         try:
             if kind is None:
                 self.flush()
-                self.writer.add_key_value_metadata(
-                    {
-                        BOUNDARY + "table": str(VERSION),
-                        BOUNDARY + "whole": str(self.whole).lower(),
-                        BOUNDARY + "observes": ",".join(self.observes),
-                        BOUNDARY + "tool": package_version("zabcheck"),
-                    }
-                )
+                if self.shown is None:
+                    self.writer.add_key_value_metadata(
+                        {
+                            BOUNDARY + "table": str(VERSION),
+                            BOUNDARY + "whole": str(self.whole).lower(),
+                            BOUNDARY + "observes": ",".join(self.observes),
+                            BOUNDARY + "tool": package_version("zabcheck"),
+                        }
+                    )
             self.writer.close()
         except BaseException:
             kind, value, trace = sys.exc_info()

@@ -174,15 +174,36 @@ def check_one_meaning(
                 or not isinstance(there, (FunctionType, int, MessageName))
             ):
                 continue
-            alike = (
-                here.name == there.name
-                if isinstance(here, MessageName) and isinstance(there, MessageName)
-                else (isinstance(here, int) and here == there)
-            )
-            if not alike:
+            if not is_alike(here, there):
                 place = Place(function.__code__.co_filename, function.__code__.co_firstlineno)
                 said = f"{place.text}: {function.__name__} means another {read} than {name} does: rename one"
                 raise ProtocolError(said, place)
+
+
+def is_alike(here: object, there: object) -> bool:
+    """Return whether two values of a name are one to a program."""
+    match here, there:
+        case MessageName(), MessageName():
+            return here.name == there.name
+        case FunctionType(), FunctionType():  # of which one may be a copy that has the name it was imported by
+            return (here.__code__, here.__closure__) == (there.__code__, None) and here.__globals__ is there.__globals__
+    return isinstance(here, int) and here == there
+
+
+def check_own_names(functions: Iterable[FunctionType]) -> None:
+    """Check that functions call what the language provides by its own name: by another one they would call what stands
+    in zabcheck's files for readers, and that does nothing.
+
+    Raises:
+        ProtocolError: one does not.
+    """
+    for function in functions:
+        for read in sorted(read_by(function.__code__)):
+            value = function.__globals__.get(read)
+            if isinstance(value, FunctionType) and is_ours(value) and value.__name__ != read:
+                place = Place(function.__code__.co_filename, function.__code__.co_firstlineno)
+                said = f"{function.__name__} calls {value.__name__} as {read}: import it by its own name"
+                raise ProtocolError(f"{place.text}: {said}", place)
 
 
 # --- budgets, fields and messages -----------------------------------------------------------------

@@ -27,6 +27,7 @@ from zabspec.authoring.checks import (
     check_kept,
     check_one_meaning,
     check_oracle,
+    check_own_names,
     check_replicas,
     check_roles,
     check_world,
@@ -460,8 +461,11 @@ class _Reader:
             self.functions |= {n: v for n, v in given if isinstance(v, FunctionType) and self.own(v)}
         if not self.declared.shared_names:
             for n, function in self.functions.items():
-                if vars(function).get("apart") is not None:  # of another protocol too: each has its own, marked by use
+                renamed = is_renamed(n, function)
+                if renamed or vars(function).get("apart") is not None:  # of another protocol too: marked by use
                     self.functions[n] = vars(self.module)[n] = copied(function)
+                if renamed:
+                    self.functions[n].__name__ = n
         self.elsewhere: dict[int, dict[str, Any]] = {}  # by the names of a module, these with copies of its functions
         self.keys: dict[int, dict[str, str]] = {}  # of these, by what they are called, their keys in a program
         self.instead: dict[str, list[FunctionType]] = {}  # what stands in, in some variant, for a function
@@ -697,7 +701,8 @@ class _Reader:
             (self.reached(starts), {Role.ENVIRONMENT, Role.GHOST, *may_write}),
             (self.reached([*looks, *judging]), set()),
         ):
-            here = (f for f in functions if f.__module__ not in self.declared.extends)
+            here = [f for f in functions if f.__module__ not in self.declared.extends]
+            check_own_names(here)
             check_one_meaning(self.name, self.module, here, self.keys)
             for f in functions:
                 vars(f)["writes"] = frozenset(roles) & vars(f).get("writes", frozenset(roles))
@@ -783,10 +788,10 @@ class _Reader:
 
     def check_itself(self, function: FunctionType) -> None:
         """A function that is marked is found under its name: it is called by that."""
-        if self.functions.get(function.__name__) is not function:
-            raise self.fail(
-                function, f"{function.__name__} is another function where the text ends: defined again, or wrapped"
-            )
+        name = function.__name__
+        if self.functions.get(name) is not function:
+            said = f"{name} is another function where the text ends: defined again, wrapped, or renamed"
+            raise self.fail(function, said)
 
     def check_actions(self, actions: Iterable[Action], changes: Iterable[Action]) -> None:
         for kind, every, wanted in (
@@ -939,6 +944,12 @@ class _Reader:
                 if called is not None and not hasattr(called, "observes"):
                     ahead.append(called)
         return found
+
+
+def is_renamed(name: str, function: FunctionType) -> bool:
+    """Return whether a name means a function that is defined by another one (`from helper import f as name`). A program
+    calls functions by their names. One that a wrapper returned is not: the names that it closes over have no keys."""
+    return function.__name__ not in (name, "<lambda>") and function.__closure__ is None
 
 
 def copied(function: FunctionType, names: dict[str, Any] | None = None) -> FunctionType:

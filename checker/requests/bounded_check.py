@@ -1,0 +1,49 @@
+"""A request for bounded model checking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from checker.errors import RequestError
+from checker.requests.model import ModelRequest
+from checker.requests.request import Request, at_least, seconds, solver_seed
+
+__all__ = ["BmcRequest"]
+
+DEEPEST = 1000
+
+
+@dataclass(frozen=True)
+class BmcRequest(Request):
+    """Bounded model checking.
+
+    Attributes:
+        model: whose runs; with `source` the trace has it.
+        depth: all runs of so many steps, and some longer ones.
+        source: `TRACE[:STEP]`, the state of a saved trace from which runs start; empty: the initial state.
+        properties: names; none: all that are checked by default.
+        every: steps between two queries; one more query follows at the end.
+        time_limit: seconds in all; query_limit: of each query.
+        seed: of the solver.
+        trace: where the counterexample is saved; empty: a file named for it; None: nowhere.
+    """
+
+    kind: ClassVar[str] = "bmc"
+
+    model: ModelRequest = field(default_factory=ModelRequest)
+    depth: int = 1
+    source: str = ""
+    properties: tuple[str, ...] = ()
+    every: int = 4
+    time_limit: float = 600.0
+    query_limit: float | None = None
+    seed: int = 0
+    trace: str | None = None
+
+    def validate(self) -> None:
+        at_least(self, 1, "depth", "every")
+        seconds(self, "time_limit", "query_limit")
+        if self.depth > DEEPEST:
+            raise RequestError(f"--depth must be 1 to {DEEPEST}, not {self.depth}: z3 is not asked about more")
+        solver_seed(self.seed)

@@ -1,0 +1,109 @@
+"""The request that a saved trace carries: it is of the trace's configuration, and of what the trace shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from checker.errors import RequestError
+from checker.requests.bounded_check import BmcRequest
+from checker.requests.exploration import ExploreRequest
+from checker.requests.live import LiveRequest
+from checker.requests.model import ModelRequest
+from checker.requests.refine import RefineRequest
+from checker.requests.request import Request
+from checker.requests.saved import MinimiseRequest, TraceRequest
+from checker.requests.search import SearchRequest
+from checker.requests.simulate import SimulateRequest
+from zabspec.worlds.steps import BUDGETS
+
+if TYPE_CHECKING:
+    from traces import Trace
+    from zabspec.model import Configuration
+
+__all__ = ["check_carried", "verified_trace"]
+
+# The requests that make traces. Of each, what of its model a trace has: a run of `live` may give up once more, which
+# costs a timeout, and what a run of the simulator spends is counted.
+SIZES = ("protocol", "variant", "nodes", "network", "start")
+MADE_BY: dict[type[Request], tuple[str, ...]] = {
+    ExploreRequest: (*SIZES, "txns", "budgets", *BUDGETS),
+    BmcRequest: (*SIZES, "txns", "budgets", *BUDGETS),
+    RefineRequest: (*SIZES, "txns", *BUDGETS),
+    LiveRequest: (*SIZES, "txns", "budgets"),
+    SimulateRequest: SIZES,
+    SearchRequest: ("protocol", "variant", "network", "start"),
+    MinimiseRequest: (),
+}
+
+
+def verified_trace(path: Path) -> Trace:
+    """Read a saved trace, and run its schedule to check that it is what the file says.
+
+    Raises:
+        RequestError: it is no trace, or a step differs; the sentence names the step.
+    """
+    from traces import TraceError, read_trace, verify
+
+    try:
+        trace = read_trace(path)
+        verify(trace)
+        check_carried(trace, str(path))
+    except TraceError as problem:
+        text = str(problem)
+        raise RequestError(text if str(path) in text else f"{path}: {text}") from None
+    return trace
+
+
+def check_carried(trace: Trace, name: str) -> None:
+    """Check that the request that a trace carries, if it has one, is of its configuration and of what it shows.
+
+    Args:
+        name: what sentences call the trace.
+
+    Raises:
+        RequestError: it is none that makes traces, or of something else.
+    """
+    from invariants.registry import NO_RUNTIME_ERROR
+    from zabspec.language import LanguageError
+    from zabspec.model import ConfigError
+
+    if trace.request is None:
+        return
+    kind = next((kind for kind in MADE_BY if kind.kind == trace.request.get("kind")), None)
+    if kind is None:
+        raise RequestError(f"{name}: the request in it is none that makes traces")
+    try:
+        given = kind.from_json(trace.request)
+        asked = configuration_of(given)
+    except (RequestError, ConfigError, LanguageError) as problem:
+        raise RequestError(f"{name}: the request in it is none: {problem}") from None
+    if asked is not None:
+        wanted, there = asked.as_dict(), trace.configuration.as_dict()
+        other = [field for field in MADE_BY[kind] if wanted[field] != there[field]]
+        if kind is SearchRequest:  # which shortens what it finds
+            most, spent = ({**c.budget, "nodes": c.nodes, "txns": c.txns} for c in (asked, trace.configuration))
+            other += [field for field in spent if spent[field] > most.get(field, 0)]
+        if other:
+            raise RequestError(f"{name}: the request in it is of another configuration, with another {other[0]}")
+    names = getattr(given, "progress_properties" if trace.lasso else "properties", ())
+    shown = trace.lasso.progress_property if trace.lasso is not None else trace.property_name
+    if names and shown not in ("", NO_RUNTIME_ERROR.name, *names):
+        raise RequestError(f"{name}: the request in it is of other properties than {shown}")
+
+
+def configuration_of(request: Request) -> Configuration | None:
+    """Return the configuration that a request is of; None: it is that of a saved trace.
+
+    Raises:
+        RequestError, ConfigError, LanguageError: there is no such model.
+    """
+    from zabspec.model import Configuration
+
+    if isinstance(request, TraceRequest) or vars(request).get("source"):
+        return None
+    if isinstance(request, SimulateRequest):
+        run = request.run()
+        return Configuration(run.protocol, run.variant, run.nodes, network=run.network, start=run.start)
+    model: ModelRequest = request.exploration().model if isinstance(request, RefineRequest) else vars(request)["model"]
+    return model.configuration()
