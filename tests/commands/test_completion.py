@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner, Result
 
 from checker.cli import main
 from checker.commands.completing import ASKED, SHELLS
@@ -20,26 +21,29 @@ from tests.patience import HANG
 from zabspec.protocols.registry import PROTOCOLS
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "fenced_lock.py"
-COMMAND = [sys.executable, "-m", "zabcheck"]
 NAMED = ("--protocol", "--variant", "--repair", "--release", "--start", "--network", "--property", "--engine")
 # A sweep takes lists of values.
 NOT_COMPLETED = ["sweep --protocol", "sweep --variant", "sweep --network"]
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def candidates(line: str, folder: Path, at: int | None = None) -> list[tuple[str, str]]:
+def asked(asks: str, line: str, at: str) -> Result:
+    environment = {ASKED: asks, "COMP_WORDS": line, "COMP_CWORD": at}
+    return CliRunner().invoke(main, [], env=environment)
+
+
+def candidates(line: str, folder: Path) -> list[tuple[str, str]]:
     """What a shell is given for a line whose last word is not finished: of each its kind and itself."""
-    words = line.split(" ")
-    environment = os.environ | {ASKED: "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(at or len(words) - 1)}
-    found = subprocess.run(COMMAND, env=environment, cwd=folder, capture_output=True, text=True, check=True)
-    assert found.stderr == ""
+    found = asked("bash_complete", line, str(len(line.split(" ")) - 1))
+    assert (found.exit_code, found.stderr) == (0, "")
     assert list(folder.glob("zabcheck-error*")) == []
-    out = [tuple(row.split(",", 1)) for row in found.stdout.splitlines()]
-    return [(row[0], row[1]) for row in out]
+    rows = [row.partition(",") for row in found.stdout.splitlines()]
+    return [(kind, name) for kind, _, name in rows]
 
 
 def names(line: str, folder: Path) -> list[str]:
@@ -48,7 +52,6 @@ def names(line: str, folder: Path) -> list[str]:
     return [name for _, name in found]
 
 
-@pytest.mark.slow(seconds=9)
 def test_names_are_those_of_the_protocol_on_the_line(folder: Path) -> None:
     ladis = PROTOCOLS["ladis"].variants
     assert names("zabcheck --protocol ladis --variant ", folder) == list(ladis)
@@ -66,7 +69,6 @@ def test_names_are_those_of_the_protocol_on_the_line(folder: Path) -> None:
     assert names("zabcheck --property delivered-st", folder) == []
 
 
-@pytest.mark.slow(seconds=4)
 def test_a_file_of_ones_own_is_read_for_its_names(folder: Path) -> None:
     shutil.copy(EXAMPLE, folder / "tpc.py")
     text = (folder / "tpc.py").read_text()
@@ -77,7 +79,6 @@ def test_a_file_of_ones_own_is_read_for_its_names(folder: Path) -> None:
     assert ("file", "tp") in candidates("zabcheck --protocol tp", folder)
 
 
-@pytest.mark.slow(seconds=5)
 @pytest.mark.parametrize(
     "line",
     [
@@ -92,12 +93,10 @@ def test_a_line_that_is_wrong_has_no_candidates_and_no_error(line: str, folder: 
     assert candidates(line, folder) in ([], [("plain", "no-sync")])
 
 
-@pytest.mark.slow(seconds=3)
-@pytest.mark.parametrize(("asked", "at"), [("bash_complete", "x"), ("tcsh_complete", "1"), ("bash", "1"), ("_", "")])
-def test_what_no_shell_asks_is_no_error(asked: str, at: str, folder: Path) -> None:
-    environment = os.environ | {ASKED: asked, "COMP_WORDS": "zabcheck", "COMP_CWORD": at}
-    found = subprocess.run(COMMAND, env=environment, cwd=folder, capture_output=True, text=True, check=False)
-    assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
+@pytest.mark.parametrize(("asks", "at"), [("bash_complete", "x"), ("tcsh_complete", "1"), ("bash", "1"), ("_", "")])
+def test_what_no_shell_asks_is_no_error(asks: str, at: str, folder: Path) -> None:
+    found = asked(asks, "zabcheck", at)
+    assert (found.exit_code, found.stdout, found.stderr) == (0, "", "")
     assert list(folder.iterdir()) == []
 
 
