@@ -104,6 +104,8 @@ WRONG = [
     ("--frobnicate", "No such option"),
     ("frobnicate", "there is no command 'frobnicate'"),
     ("explor", "did you mean export"),
+    ("x" * 300, "there is no command"),
+    ("../cli", "there is no command"),
     ("--nodes", "requires an argument"),
     ("--depth 3 variants", "--depth is for an exploration and does not go with variants"),
     ("export none.json --to text", "none.json"),
