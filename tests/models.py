@@ -21,6 +21,7 @@ from zabspec.language.kinds import Kind, MessageUnion
 from zabspec.language.program import Program
 from zabspec.model import Configuration, Model
 from zabspec.protocols import zab_variants
+from zabspec.simulator.run import Fault
 
 
 def much(whole: int, usual: int) -> int:
@@ -50,6 +51,15 @@ CONFIGURATIONS = (
     Configuration(nodes=2, txns=2, timeouts=1, crashes=0, losses=0, network="duplicating", duplicates=2),
 )
 VARIANTS = tuple(sorted(zab_variants.VARIANTS))
+
+
+def faults_of(kind: str, at: int, until: int, a: int, b: int) -> list[Fault]:
+    """A fault of a simulated run: of a, or between a and b; of some the end, too."""
+    if kind == "crash":
+        return [Fault(at, "crash", a), Fault(until, "recover", a)]
+    if kind == "cut":
+        return [Fault(at, "cut", a, b), Fault(until, "heal", a, b)]
+    return [Fault(at, kind, a, b if kind == "lose" else -1)]
 
 
 @cache
@@ -86,6 +96,17 @@ def python_successors(configuration: Configuration, data: bytes) -> Iterator[tup
             choices = max(choices, after.choices)
             yield word | choice << 32, bytes(after.buffer)
             choice += 1
+
+
+def assert_alike(code: Compiled, configuration: Configuration, source: random.Random, steps: int) -> None:
+    """Fails if both worlds have other successors somewhere on a random run."""
+    at = code.model.program.initial().key()
+    for _ in range(steps):
+        after = code.next_states(at)
+        assert after == list(python_successors(configuration, at))
+        if not after:
+            break
+        at = source.choice(after)[1][: code.layout.size]
 
 
 def packed_and_back(code: Compiled, data: bytes) -> bytes:

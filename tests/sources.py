@@ -13,6 +13,45 @@ def never(name: str, condition: str, sentence: str, witness: str) -> str:
     return f"@safety(witness={witness})\n{_over_processes(name, condition, sentence, True)}"
 
 
+# Of protocols over connections whose processes have a role and a leader.
+ROLES = """        volatile("role", OneOf("LOOKING", "FOLLOWING", "LEADING"), "where it stands"),
+        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
+"""
+LEADS_OR_FOLLOWS = """def on_oracle(s: State, p: Node, l: Node) -> None:
+    if l == p:
+        s.role[p] = LEADING
+    else:
+        s.role[p] = FOLLOWING
+        s.leader[p] = l
+        connect(s, p, l)
+        send_to_leader(s, p, HELLO())
+
+
+"""
+FOLLOWS_ITSELF = """def on_oracle(s: State, p: Node, l: Node) -> None:
+    s.leader[p] = l
+    s.role[p] = LEADING if l == p else FOLLOWING
+    connect(s, p, l)
+    send_to_leader(s, p, HELLO())
+
+
+@observation
+def give_up(s: State, p: Node) -> None:
+    s.gave_up = True
+
+
+@observation
+def heard(s: State, l: Node) -> None:
+    if s.gave_up:
+        s.heard_since = True
+"""
+LOOK = """def look(s: State, p: Node) -> None:
+    disconnect(s, p)
+    s.role[p] = LOOKING
+    s.leader[p] = NOBODY
+"""
+
+
 def _over_processes(name: str, condition: str, sentence: str, otherwise: bool) -> str:
     return f'''def {name}(s: State) -> bool:
     """{sentence}"""

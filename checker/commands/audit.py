@@ -27,6 +27,7 @@ from checker.commands.publishing import files_of, format_options, publish
 from checker.errors import RequestError
 from checker.report.result import StatedResult
 from checker.requests.audit import AuditRequest, answer, compare
+from checker.requests.audit_logs import AuditLogsRequest
 
 if TYPE_CHECKING:
     from checker.report.audit import AuditReport
@@ -88,10 +89,17 @@ def audit(servers: tuple[str, ...], **flags: Any) -> Answer:
     if (flags["svg"] or flags["png"]) and not logs:
         raise click.UsageError("--svg and --png draw text logs: they go with --logs (of directories there is --html)")
     if logs:
-        for option in ("config", "diff", "watch", *(name for name in files if name not in DRAWN), "no_digests"):
+        for option in (
+            "config",
+            "diff",
+            "watch",
+            *(name for name in files if name not in DRAWN),
+            "no_digests",
+            "show_data",
+        ):
             if flags[option]:
                 raise click.UsageError(f"--{option.replace('_', '-')} does not go with --logs")
-        return judged_logs([Path(name) for name in servers], {name: flags[name] for name in DRAWN}, as_json)
+        return judged_logs(AuditLogsRequest(servers), {name: flags[name] for name in DRAWN}, as_json)
     if flags["diff"]:
         found = compare(request)
         code = {"parted": VIOLATED, "unread": NO_VERDICT}.get(found.state, HELD)

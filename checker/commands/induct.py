@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import fields
-from functools import partial
 from typing import Any
 
 import click
@@ -12,8 +11,6 @@ import click
 from checker.commands import completing
 from checker.commands import shared_options as shared
 from checker.commands.common import (
-    HELD,
-    NO_VERDICT,
     Subcommand,
     at_least,
     budget_options,
@@ -23,9 +20,12 @@ from checker.commands.publishing import published
 from checker.commands.requested import model_request
 from checker.commands.smt2 import SMT2, queries_into
 from checker.report.progress import StatusLine
-from checker.report.result import Part, Result, StatedResult
-from checker.requests.induct import InductRequest, answer, argument, sorted_out
-from checker.requests.ready import make_ready
+from checker.report.result import Result, StatedResult
+from checker.requests import confirm
+from checker.requests.clauses import argument
+from checker.requests.confirm import ConfirmRequest
+from checker.requests.induct import InductRequest, answer
+from checker.terminal import TerminalWatch
 
 __all__ = ["induct", "request_of_flags"]
 
@@ -97,12 +97,14 @@ def induct(**flags: Any) -> Result:
     question was wrong, 3 no verdict: something is undecided, or a premise that --require-witness names is not reached.
     """
     started = time.perf_counter()
+    if flags["confirm"] and not flags["listed"]:
+        return confirm.answer(confirmation(**flags), TerminalWatch())
     request = request_of_flags(**flags)
     if flags["listed"]:
         return listing(request)
-    refuse_contradictions(request, flags["confirm"], flags["depth"])
-    if flags["confirm"]:
-        return confirm(request, flags["depth"])
+    argument(request.model.protocol)
+    if flags["depth"] is not None:
+        raise click.UsageError("--depth goes with --confirm: an induction has no depth")
     with queries_into(flags["smt2"]), StatusLine() as line:
         return answer(request, Line(line), started)
 
@@ -134,16 +136,21 @@ def listing(request: InductRequest) -> StatedResult:
     return StatedResult(content=rows, text=[text], kind="induct")
 
 
-def refuse_contradictions(request: InductRequest, confirms: bool, depth: int | None) -> None:
-    """
+def confirmation(**flags: Any) -> ConfirmRequest:
+    """Return the request that the flags make with `--confirm`.
+
     Raises:
-        UsageError: two options contradict each other.
+        UsageError: a flag does not go with it, since no solver is asked.
     """
-    argument(request.model.protocol)
-    if request.smt2 and confirms:
+    if flags["smt2"]:
         raise click.UsageError("--smt2 contradicts --confirm: an exploration asks no solver")
-    if depth is not None and not confirms:
-        raise click.UsageError("--depth goes with --confirm: an induction has no depth")
+    context = click.get_current_context()
+    for name in ("k", "query_limit", "seed", "witness_states", "required"):
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            flag = next(p.opts[0] for p in context.command.params if p.name == name)
+            raise click.UsageError(f"{flag} does not go with --confirm: an exploration asks no solver")
+    values = {f.name: flags[f.name] for f in fields(ConfirmRequest) if f.name in flags}
+    return ConfirmRequest(**(values | {"assume": flags["assumed"], "model": model_request(**flags)}))
 
 
 class Line:
@@ -155,56 +162,3 @@ class Line:
     def __call__(self, label: str, done: int, of: int) -> None:
         if self.line.due():
             self.line.show(f"{done} of {of} actions asked about: {label}")
-
-
-# --- on reachable states -----------------------------------------------------------------------
-
-
-def confirm(request: InductRequest, depth: int | None) -> StatedResult:
-    """Explore the same configuration, its epochs as far as its budgets reach, with the clauses as its
-    properties."""
-    from dataclasses import replace
-
-    from checker.explore.compiled import Compiled
-    from checker.explore.groups import groups_of
-    from checker.requests.explore import ExploreRequest, explored
-    from checker.terminal import TerminalWatch
-    from traces import build_trace, to_text
-    from zabspec.model import Model
-
-    request.refuse_network()
-    configuration = request.whole_configuration()
-    asked, _, targets = sorted_out(request, configuration)
-    clauses = [*asked, *(targets if request.clauses else [])]
-    model = Model(replace(configuration, max_epoch=0))
-    search = ExploreRequest(depth=depth, reduction="none", threads=request.jobs, time_limit=request.time_limit)
-    for group in groups_of(clauses):
-        make_ready(partial(Compiled.of, model, group, True, True), "the clauses in machine code")
-    seen, _, symmetry_off = explored(model, clauses, search.limits, search, TerminalWatch())
-    bad = seen.violations
-    where = "every reachable state" if seen.complete else f"every state up to depth {len(seen.levels) - 1}"
-    code, sentence = HELD, f"{len(clauses)} clauses are so in {where} ({seen.distinct:,} of them)"
-    if seen.failed and len(bad) == 1:
-        code, sentence = NOT_INDUCTIVE, f"{next(iter(bad))} is violated in a reachable run: {seen.error}"
-    elif bad:
-        code, sentence = NOT_INDUCTIVE, f"{' and '.join(bad)} not so in a reachable state: no invariant"
-    elif seen.error:
-        code, sentence = NO_VERDICT, f"no verdict: {seen.error} after {seen.distinct:,} states"
-    elif seen.stopped and not seen.complete:  # whatever depth was asked for
-        whole = f"the clauses are so in every state up to depth {seen.expanded_levels}"
-        code, sentence = NO_VERDICT, f"no verdict: {seen.stopped} after {seen.distinct:,} states; {whole}"
-    content = {
-        "answer": {HELD: "confirmed", NOT_INDUCTIVE: "violated", NO_VERDICT: "undecided"}[code],
-        "sentence": sentence,
-        "configuration": model.configuration.as_dict(),
-        "clauses": [c.name for c in clauses],
-        "violated": {name: list(v.schedule) for name, v in bad.items()},
-        "symmetry_off": symmetry_off or None,
-        "states": seen.distinct,
-        "complete": seen.complete,
-        "depth": depth,
-        "seconds": round(seen.seconds, 3),
-    }
-    text: list[Part] = ["\n".join([sentence, *([f"symmetry off: {symmetry_off}"] if symmetry_off else [])])]
-    text += [to_text(build_trace(model, v.property, v.schedule)).rstrip() for v in bad.values()]
-    return StatedResult(sentence, code, content, text, kind="induct")

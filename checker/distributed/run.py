@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from checker.distributed.checkpoint import Checkpoint, Level, Refused, check_same, files_of
@@ -62,11 +63,54 @@ def explore_on_spark(
         NoSpark: there is no session to be had.
         KeyboardInterrupt: before anything was explored.
     """
+    with checkpoint_of(request) as checkpoint:
+        level: Level | None = None
+        parts = 0
+        if request.resume:
+            found, level = checkpoint.last()
+            parts = found.parts
+        question, asymmetry = ExplorationTask.of(
+            configuration, properties, symmetry, request.wide, parts, request.every_step
+        )
+        if level is not None:
+            check_same(found, question, level, limits, checkpoint.storage.where)
+        explorer: SparkExplorer | None = None
+        try:
+            with session(retrying(request.master), brief=True, conf=request.conf) as spark:
+                if level is None:
+                    question = dataclasses.replace(question, parts=usual_parts(spark.sparkContext.defaultParallelism))
+                else:
+                    damage = Cluster(spark).damage(checkpoint.storage, files_of(level))
+                    if damage:
+                        raise Refused(f"the checkpoint {checkpoint.storage.where} is damaged: {damage}")
+                    checkpoint.tidy(level, None)
+                explorer = SparkExplorer(question, checkpoint, level)
+                explorer.run(Cluster(spark), limits, keep_going, progress)
+        except KeyboardInterrupt:
+            if explorer is None:
+                raise
+            explorer.result.stopped = "interrupted"
+        except (SparkFailed, StorageError, Damaged, Refused, OSError) as problem:
+            if explorer is None or explorer.level is None:
+                raise
+            explorer.result.stopped = str(problem) or type(problem).__name__
+        assert explorer is not None
+        return explorer.result, asymmetry
+
+
+@contextmanager
+def checkpoint_of(request: Request) -> Iterator[Checkpoint[Storage]]:
+    """Hold the checkpoint that a request names, or one that is gone with the work.
+
+    Raises:
+        Refused, StorageError: it cannot be used, or there is none to resume from.
+    """
     if request.checkpoint is None:
         with own_folder() as folder:
             checkpoint = Checkpoint(Storage(str(folder / "levels")))
             checkpoint.storage.create()
-            return explored(configuration, properties, symmetry, limits, keep_going, request, progress, checkpoint)
+            yield checkpoint
+        return
     checkpoint = Checkpoint(Storage(request.checkpoint, durable=True).anywhere())
     if not request.resume:
         checkpoint.storage.create()
@@ -75,53 +119,9 @@ def explore_on_spark(
         raise Refused(f"{request.checkpoint} holds no checkpoint to resume")
     checkpoint.lock()
     try:
-        return explored(configuration, properties, symmetry, limits, keep_going, request, progress, checkpoint)
+        yield checkpoint
     finally:
         checkpoint.unlock()
-
-
-def explored(
-    configuration: Configuration,
-    properties: Sequence[Property],
-    symmetry: bool,
-    limits: Limits,
-    keep_going: bool,
-    request: Request,
-    progress: Callable[[Exploration, int, int], None] | None,
-    checkpoint: Checkpoint[Storage],
-) -> tuple[Exploration, str]:
-    level: Level | None = None
-    parts = 0
-    if request.resume:
-        found, level = checkpoint.last()
-        parts = found.parts
-    question, asymmetry = ExplorationTask.of(
-        configuration, properties, symmetry, request.wide, parts, request.every_step
-    )
-    if level is not None:
-        check_same(found, question, level, limits, checkpoint.storage.where)
-    explorer: SparkExplorer | None = None
-    try:
-        with session(retrying(request.master), brief=True, conf=request.conf) as spark:
-            if level is None:
-                question = dataclasses.replace(question, parts=usual_parts(spark.sparkContext.defaultParallelism))
-            else:
-                damage = Cluster(spark).damage(checkpoint.storage, files_of(level))
-                if damage:
-                    raise Refused(f"the checkpoint {checkpoint.storage.where} is damaged: {damage}")
-                checkpoint.tidy(level, None)
-            explorer = SparkExplorer(question, checkpoint, level)
-            explorer.run(Cluster(spark), limits, keep_going, progress)
-    except KeyboardInterrupt:
-        if explorer is None:
-            raise
-        explorer.result.stopped = "interrupted"
-    except (SparkFailed, StorageError, Damaged, Refused, OSError) as problem:
-        if explorer is None or explorer.level is None:
-            raise
-        explorer.result.stopped = str(problem) or type(problem).__name__
-    assert explorer is not None
-    return explorer.result, asymmetry
 
 
 def usual_parts(cores: int) -> int:

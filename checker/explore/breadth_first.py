@@ -18,7 +18,7 @@ from typing import IO, Protocol
 
 from checker.explore import kernel
 from checker.explore.compiled import Compiled
-from checker.explore.memory import Block, Budget, LimitReached, Pool, peak_bytes, resident_bytes
+from checker.explore.memory import Block, Budget, Pool, noting_stop, peak_bytes, resident_bytes
 from checker.explore.result import Exploration, Limits, Violation
 from invariants.registry import STEP
 from zabspec.language.error_sites import OF_AUTHOR
@@ -301,13 +301,8 @@ class Explorer:
         r.levels.append(0)
         r.raw_levels.append(0)
         try:
-            self.expand_all(level, new, pool)
-        except KeyboardInterrupt:
-            r.stopped = "interrupted"
-        except LimitReached:
-            r.stopped = self.budget.reason
-        except MemoryError:
-            r.stopped = "out of memory"
+            with noting_stop(r):
+                self.expand_all(level, new, pool)
         except OSError as problem:
             r.stopped = f"out of memory, and the frontier cannot be put on disk: {problem.strerror or problem}"
         if r.stopped and pool is not None:

@@ -180,10 +180,15 @@ def judge_transition(
     if (broken | met | parent.error | child.error) != 0:
         judge_taken(parent, child, report, live, want, number, ordinal)
     report[R_EVENTS + child.event] = report[R_EVENTS + child.event] + 1
-    taken = child.steps
+    count_steps(report, R_STEPS, child.steps)
+
+
+def count_steps(counts: Words, first: int, steps: int) -> None:
+    """Count the paper's steps that a step entered, a bit each, in the words from the first on."""
+    taken = steps
     while taken != 0:
-        at = R_STEPS + count_bits((taken & (0 - taken)) - 1)
-        report[at] = report[at] + 1
+        at = first + count_bits((taken & (0 - taken)) - 1)
+        counts[at] = counts[at] + 1
         taken = taken & (taken - 1)
 
 
@@ -282,28 +287,17 @@ def asked_of(s: State, asked: int, steps: Words) -> int:
     return asked
 
 
-def judge_alone(s: State, live: int, changed: bool) -> int:
-    """`judge`, each property alone: what one reads past an end says nothing of another."""
-    broken = 0
+def each_alone(s: State, asked: int, changed: bool, premises: bool) -> int:
+    """`judge`, or of premises `witness`, each property alone: what one reads past an end says nothing of another."""
+    found = 0
     for k in range(PROPERTIES):
         s.error = 0
-        one = judge(s, live & (1 << k), changed)
+        mask = asked & (1 << k)
+        one = witness(s, mask, changed) if premises else judge(s, mask, changed)
         if s.error == 0:
-            broken = broken | one
+            found = found | one
     s.error = 0
-    return broken
-
-
-def witness_alone(s: State, want: int, changed: bool) -> int:
-    """`witness`, each property alone."""
-    met = 0
-    for k in range(PROPERTIES):
-        s.error = 0
-        one = witness(s, want & (1 << k), changed)
-        if s.error == 0:
-            met = met | one
-    s.error = 0
-    return met
+    return found
 
 
 def settle(
@@ -374,8 +368,8 @@ def write_out(
         met = witness(s, want & asked, changed)
     if s.error != 0:  # a property reads past an end
         note_error(report, s.error, meta[4 * slot + 2], 2 * (meta[4 * slot + 3] & 65535) + 1)
-        broken = judge_alone(s, live & asked, changed)
-        met = witness_alone(s, want & asked, changed)
+        broken = each_alone(s, live & asked, changed, False)
+        met = each_alone(s, want & asked, changed, True)
     store_word(out, at + 16, broken | (symmetries(meta, slot) << MOST_PROPERTIES))
     report[R_WITNESSES] = report[R_WITNESSES] | met
     filled[g] = filled[g] + HEADER + size
@@ -524,7 +518,7 @@ def judge_one_state(s: State, live: int, work: Bytes) -> int:
     broken = judge(s, live, True)
     site = s.error
     if site != 0:
-        broken = judge_alone(s, live, True)
+        broken = each_alone(s, live, True, False)
     s.error = site
     return broken
 
@@ -536,7 +530,7 @@ def witness_one_state(s: State, want: int, work: Bytes) -> int:
     met = witness(s, want, True)
     site = s.error
     if site != 0:
-        met = witness_alone(s, want, True)
+        met = each_alone(s, want, True, True)
     s.error = site
     return met
 

@@ -10,9 +10,11 @@ import resource
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
-__all__ = ["Block", "Budget", "LimitReached", "Pool", "machine_bytes", "peak_bytes", "resident_bytes"]
+__all__ = ["Block", "Budget", "LimitReached", "Pool", "machine_bytes", "noting_stop", "peak_bytes", "resident_bytes"]
 
 SCARCE = 0.6  # of what may be in use: from there on the frontier goes to disk
 MARGIN = 0.05  # of what the machine has: left to the system and to what is not counted
@@ -23,6 +25,25 @@ HUGE = 2 << 20
 
 class LimitReached(MemoryError):
     """More memory is asked for than is allowed."""
+
+
+class Stoppable(Protocol):
+    """What says why its work was stopped."""
+
+    stopped: str
+
+
+@contextlib.contextmanager
+def noting_stop(result: Stoppable) -> Iterator[None]:
+    """Note in a result what ends its work within: an interrupt, a limit of memory, or its end."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        result.stopped = "interrupted"
+    except LimitReached as problem:
+        result.stopped = str(problem)
+    except MemoryError:
+        result.stopped = "out of memory"
 
 
 class Budget:

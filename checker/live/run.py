@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from checker.explore.breadth_first import Explorer, LevelGroup
-from checker.explore.memory import Block, Budget, LimitReached, peak_bytes
+from checker.explore.memory import Block, Budget, LimitReached, noting_stop, peak_bytes
 from checker.explore.result import Exploration, Limits
 from checker.live.code import LiveCode
 from checker.live.fair_runs import FairRuns, Waits
@@ -140,7 +140,7 @@ class LiveRun:
         self.limits = limits
         self.live = live = Live(self.goals, Exploration(()))
         self.tell = tell
-        try:
+        with noting_stop(live):
             live.exploration = self.explorer.run(limits)
             live.stopped = live.exploration.stopped
             if live.exploration.error:
@@ -151,12 +151,6 @@ class LiveRun:
                 self.follow_one()
                 self.close()
             self.search()
-        except KeyboardInterrupt:
-            live.stopped = "interrupted"
-        except LimitReached:
-            live.stopped = self.budget.reason
-        except MemoryError:
-            live.stopped = "out of memory"
         live.seconds = time.perf_counter() - started
         live.cpu_seconds = time.process_time() - cpu
         live.memory = peak_bytes()

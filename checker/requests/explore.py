@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,21 +12,17 @@ from checker.output_files import check_writable
 from checker.requests.counterexamples import counterexample, run_to_error, trace_path
 from checker.requests.exploration import ExploreRequest
 from checker.requests.properties import required_witnesses
+from checker.requests.running import Compile, EngineTask
 from checker.requests.watch import Watch
 
 if TYPE_CHECKING:
-    from checker.explore.compiled import Compiled
     from checker.explore.result import Exploration, Limits
     from checker.report.report import Report
     from checker.symbolic.extension import Z3Answer
     from invariants.registry import Property
     from zabspec.model import Configuration, Model
 
-__all__ = ["Compile", "ExploreRequest", "answer", "explored"]
-
-# Makes machine code of a model, with the properties checked, whether with symmetry, and whether with every step;
-# returns it, and why without symmetry.
-Compile = Callable[["Model", Sequence["Property"], bool, bool], "tuple[Compiled, str]"]
+__all__ = ["ExploreRequest", "answer", "explored"]
 
 
 def answer(request: ExploreRequest, watch: Watch | None = None) -> Report:
@@ -129,7 +125,7 @@ def explored(
         if limits.seconds is not None and found:
             spent = sum(r.seconds + r.compile_seconds for r, _, _ in found)
             left = replace(limits, spent=min(spent, limits.seconds - 0.01))
-        found.append(explored_once(model, group, left, request, watch, compiled))
+        found.append(explored_once(EngineTask(model, group, left, request, watch, compiled)))
     together = [r for r, _, _ in found]
     why = next((why for _, _, why in found if why), "")
     whole = together[0] if len(found) == 1 else joined(together, judged, request.keep_going)
@@ -148,52 +144,33 @@ def reduction_of_several(model: Model, judged: Sequence[Property], request: Expl
     return "none" if request.every_step or why_every_receipt(model, judged, front) else "stuttering"
 
 
-def explored_once(
-    model: Model,
-    judged: Sequence[Property],
-    limits: Limits,
-    request: ExploreRequest,
-    watch: Watch,
-    compiled: Compile | None = None,
-) -> tuple[Exploration, int, str]:
+def explored_once(task: EngineTask) -> tuple[Exploration, int, str]:
     """Run the engine for as many properties as it can check at once; see `explored`."""
-    import time
-
     from checker.explore.breadth_first import Explorer
-    from checker.explore.compiled import Compiled
     from checker.explore.interpret import Interpreter
     from checker.requests.restart import first_limits, outgrown, reduction_off, restarted
-    from checker.requests.running import failed_at_start, out_of_time, ready_in_time, run_engine
+    from checker.requests.running import failed_at_start, out_of_time, ready_in_time
     from checker.requests.spark import on_spark
 
-    started = time.perf_counter()
-    compiled = compiled or Compiled.of
+    model, judged, limits, request = task.model, task.judged, task.limits, task.request
     symmetry_off = "" if request.symmetry else "--no-symmetry"
     failed = failed_at_start(model, judged, request.engine)
     if failed is not None:
         return failed, 0, symmetry_off
-    if limits.seconds is not None and not ready_in_time(model, judged, limits.seconds - limits.spent, request):
+    if limits.seconds is not None and not ready_in_time(task, limits.seconds - limits.spent):
         return out_of_time(judged, limits, request.engine), 0, symmetry_off
     if request.engine == "spark":
-        spent = limits.spent + time.perf_counter() - started
-        exploration, asymmetry = on_spark(model, judged, replace(limits, spent=spent), request, watch)
-        exploration.compile_seconds = time.perf_counter() - started - exploration.seconds
+        exploration, asymmetry = on_spark(task)
         return exploration, 0, symmetry_off or asymmetry
     if request.engine == "interpret":
         if not symmetry_off:  # the compiled program says whether it is sound, for both engines
-            symmetry_off = compiled(model, judged, True, request.every_step)[1]
+            symmetry_off = task.code(True)[1]
         interpreter = Interpreter(model, judged, not symmetry_off, request.every_step)
-        ready = time.perf_counter() - started
-        exploration = run_engine(interpreter, replace(limits, spent=limits.spent + ready), request, watch)
-        exploration.compile_seconds += ready
-        return exploration, 0, symmetry_off
-    code, asymmetry = compiled(model, judged, not symmetry_off, request.every_step)
+        return task.run(interpreter), 0, symmetry_off
+    code, asymmetry = task.code(not symmetry_off)
     engine = Explorer(code, request.threads or 0)
-    ready = time.perf_counter() - started
-    limits = replace(limits, spent=limits.spent + ready)
     reduces = not reduction_off(model, limits, request)
-    exploration = run_engine(engine, first_limits(limits) if reduces else limits, request, watch)
-    exploration.compile_seconds += ready
+    exploration = task.run(engine, first_limits(limits) if reduces else limits)
     if reduces and outgrown(exploration, limits):
-        exploration = restarted(code, engine, exploration, limits, request, watch, started)
+        exploration = restarted(task, code, engine, exploration)
     return exploration, engine.threads, symmetry_off or asymmetry

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
-
-from checker.requests.running import run_engine
 
 if TYPE_CHECKING:
     from checker.explore.breadth_first import Explorer
     from checker.explore.compiled import Compiled
     from checker.explore.result import Exploration, Limits
     from checker.requests.exploration import ExploreRequest
-    from checker.requests.watch import Watch
+    from checker.requests.running import EngineTask
     from zabspec.model import Model
 
 __all__ = ["first_limits", "not_begun", "outgrown", "reduction_off", "restarted"]
@@ -56,22 +53,13 @@ def outgrown(first: Exploration, limits: Limits) -> bool:
     return first.stopped == f"--max-states {SMALL} reached" and limits.max_states != SMALL
 
 
-def restarted(
-    code: Compiled,
-    engine: Explorer,
-    first: Exploration,
-    limits: Limits,
-    request: ExploreRequest,
-    watch: Watch,
-    started: float,
-) -> Exploration:
+def restarted(task: EngineTask, code: Compiled, engine: Explorer, first: Exploration) -> Exploration:
     """Explore a large model again: with ample sets, which leave out states; where that does not decide all that a full
     search would, with sleep sets, which leave out transitions.
 
     Args:
         code: the model in machine code.
         engine: the one that explored it so far; `first`: its result.
-        started: when all began, as `time.perf_counter()`.
 
     Raises:
         RuntimeError: one search found a violation that the other did not, which is an error of zabcheck.
@@ -81,14 +69,14 @@ def restarted(
     from checker.explore.reducible import why_not_narrowed
     from checker.explore.reduction import Reducing
 
-    threads, model, judged = engine.threads, code.model, code.properties
+    threads, model, judged, limits = engine.threads, code.model, code.properties, task.limits
     suspected: tuple[str, ...] = ()
     error = ""
     engine.forget()
     try:
         if not (why_not_narrowed(model) or limits.max_states is not None or first.violations or first.error):
             ample = AmpleExplorer(Narrowing(model, judged, code.symmetry), threads)
-            exploration = run_within(ample, limits, request, watch, started)
+            exploration = task.run(ample)
             exploration.add_first(first)
             if conclusive(exploration):
                 return exploration
@@ -97,7 +85,7 @@ def restarted(
                 return replace(further(first, exploration), suspected=suspected, violations=first.violations)
             ample.forget()
         explorer = ReducedExplorer(Reducing(model, judged, code.symmetry), threads)
-        exploration = run_within(explorer, limits, request, watch, started)
+        exploration = task.run(explorer)
     except KeyboardInterrupt:  # while a model was made ready
         return replace(first, stopped="interrupted", suspected=suspected)
     if exploration.complete and (suspected or error) and not exploration.violations:
@@ -111,11 +99,3 @@ def further(first: Exploration, second: Exploration) -> Exploration:
     if not second.stopped or second.violations or second.error or second.distinct > first.distinct:
         return second
     return replace(first, stopped=second.stopped, compile_seconds=second.compile_seconds)
-
-
-def run_within(engine: Explorer, limits: Limits, request: ExploreRequest, watch: Watch, started: float) -> Exploration:
-    """Explore within what is left of the time limit, from which all that has passed since `started` is taken."""
-    ready = time.perf_counter() - started
-    exploration = run_engine(engine, replace(limits, spent=ready), request, watch)
-    exploration.compile_seconds += ready
-    return exploration

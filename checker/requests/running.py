@@ -1,8 +1,10 @@
-"""An engine, run once: with a checkpoint, and not before the model is ready."""
+"""An engine, run on a task: with a checkpoint, and not before the model is ready."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +12,7 @@ from checker.errors import NoVerdict, RequestError
 
 if TYPE_CHECKING:
     from checker.explore.breadth_first import Explorer
+    from checker.explore.compiled import Compiled
     from checker.explore.interpret import Interpreter
     from checker.explore.result import Exploration, Limits
     from checker.requests.exploration import ExploreRequest
@@ -17,26 +20,68 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from zabspec.model import Model
 
-__all__ = ["failed_at_start", "out_of_time", "ready_in_time", "run_engine"]
+__all__ = ["Compile", "EngineTask", "failed_at_start", "out_of_time", "ready_in_time"]
+
+# Makes machine code of a model, with the properties checked, whether with symmetry, and whether with every step;
+# returns it, and why without symmetry.
+Compile = Callable[["Model", Sequence["Property"], bool, bool], "tuple[Compiled, str]"]
 
 
-def run_engine(engine: Explorer | Interpreter, limits: Limits, request: ExploreRequest, watch: Watch) -> Exploration:
-    """Explore.
+@dataclass(frozen=True)
+class EngineTask:
+    """What an engine explores, and how.
 
-    Raises:
-        RequestError: the checkpoint cannot be used, or does not go with the request.
-        NoVerdict: the engine found that states it merged are not renamings of each other.
+    Attributes:
+        judged: no more properties than an engine can check at once.
+        limits: when the task begins.
+        compiled: where several explorations share machine code; None: `Compiled.of`.
+        started: when it began, as `time.perf_counter()`.
     """
-    from checker.explore.breadth_first import Explorer
-    from checker.explore.symmetry import NotRenamings
 
-    try:
-        with watch.exploring() as progress:
-            if not request.checkpoint or not isinstance(engine, Explorer):
-                return engine.run(limits, request.keep_going, progress)
-            return run_with_checkpoint(engine, limits, request, watch, progress)
-    except NotRenamings as problem:
-        raise NoVerdict(f"{problem}; ask again with --no-symmetry, which does not take it to be") from None
+    model: Model
+    judged: Sequence[Property]
+    limits: Limits
+    request: ExploreRequest
+    watch: Watch
+    compiled: Compile | None = None
+    started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def spent(self) -> float:
+        """The seconds since it began."""
+        return time.perf_counter() - self.started
+
+    def code(self, symmetry: bool) -> tuple[Compiled, str]:
+        """Return the model's machine code, and why without symmetry."""
+        from checker.explore.compiled import Compiled
+
+        return (self.compiled or Compiled.of)(self.model, self.judged, symmetry, self.request.every_step)
+
+    def run(self, engine: Explorer | Interpreter, limits: Limits | None = None) -> Exploration:
+        """Explore within what is left of the time limit, from which all that has passed since the task began is taken.
+
+        Args:
+            limits: other ones than the task's.
+
+        Raises:
+            RequestError: the checkpoint cannot be used, or does not go with the request.
+            NoVerdict: the engine found that states it merged are not renamings of each other.
+        """
+        from checker.explore.breadth_first import Explorer
+        from checker.explore.symmetry import NotRenamings
+
+        limits, ready, request = limits or self.limits, self.spent, self.request
+        limits = replace(limits, spent=limits.spent + ready)
+        try:
+            with self.watch.exploring() as progress:
+                if not request.checkpoint or not isinstance(engine, Explorer):
+                    exploration = engine.run(limits, request.keep_going, progress)
+                else:
+                    exploration = run_with_checkpoint(engine, limits, request, self.watch, progress)
+        except NotRenamings as problem:
+            raise NoVerdict(f"{problem}; ask again with --no-symmetry, which does not take it to be") from None
+        exploration.compile_seconds += ready
+        return exploration
 
 
 def run_with_checkpoint(
@@ -83,19 +128,19 @@ def failed_at_start(model: Model, judged: Sequence[Property], engine: str) -> Ex
     return None
 
 
-def ready_in_time(model: Model, judged: Sequence[Property], limit: float, request: ExploreRequest) -> bool:
+def ready_in_time(task: EngineTask, limit: float) -> bool:
     """Return whether the model's machine code is in the cache within so many seconds."""
     from checker.explore.compiled import Compiled
     from zabspec.limits import done_in_time
 
-    kind = Compiled
+    kind, request = Compiled, task.request
     if request.engine == "interpret" and not request.symmetry:
         return True
     if request.engine == "spark":
         from checker.distributed.code import Code, WideCode
 
         kind = WideCode if request.fingerprint == 128 else Code
-    return done_in_time(lambda: kind.of(model, judged, request.symmetry, request.every_step), limit)
+    return done_in_time(lambda: kind.of(task.model, task.judged, request.symmetry, request.every_step), limit)
 
 
 def out_of_time(judged: Sequence[Property], limits: Limits, engine: str) -> Exploration:

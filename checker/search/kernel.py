@@ -13,11 +13,11 @@ from checker.explore.interface import (
     COLOUR_AT, NODES, QUIET_AT, RING_AT, SPARE_AT, STEPS_AT, TOTAL, apply, enabled, judge, judge_step, judged_after,
     observed_changed, what_changed, witness, witness_step,
 )  # fmt: skip
-from checker.explore.kernel import asked_of, judge_alone
+from checker.explore.kernel import asked_of, count_steps, each_alone
 from zabspec.language.error_sites import OF_AUTHOR
 from zabspec.language.lang import Bytes, State, Words
 from zabspec.language.memory import as_bytes, copy_bytes, state_at, words_at
-from zabspec.language.wrapping import count_bits, shr, unsigned_rem, wrap_add, wrap_mul
+from zabspec.language.wrapping import shr, unsigned_rem, wrap_add, wrap_mul
 
 # Words of what a call is asked.
 (
@@ -140,11 +140,7 @@ def walk(
         answer[W_TAKEN] = answer[W_TAKEN] + 1
         answer[W_LONGEST] = max(answer[W_LONGEST], length)
         answer[W_EVENTS + s.event] = answer[W_EVENTS + s.event] + 1
-        taken = s.steps
-        while taken != 0:
-            at = W_STEPS + count_bits((taken & (0 - taken)) - 1)
-            answer[at] = answer[at] + 1
-            taken = taken & (taken - 1)
+        count_steps(answer, W_STEPS, s.steps)
         if judged(before, s, work, asked, answer):
             answer[W_LENGTH] = length
             return True
@@ -166,7 +162,7 @@ def judged(before: State, s: State, work: Bytes, asked: Words, answer: Words) ->
     failed = False
     if s.error != 0:  # a property reads past an end
         failed = note_walk_error(answer, s.error)
-        broken = judge_alone(s, asked[A_LIVE] & asking, changed)
+        broken = each_alone(s, asked[A_LIVE] & asking, changed, False)
         s.error = 0
     broken_steps = judge_step(before, s, asked[A_LIVE_STEPS])
     if before.error != 0 or s.error != 0:

@@ -450,12 +450,12 @@ class Dying:
         signal.raise_signal(signal.SIGINT)
 
 
-def test_a_signal_in_a_destructor_is_not_lost() -> None:
-    """Python drops what is raised there, and says so with a traceback."""
+def interrupted_in_a_destructor(dying: type) -> None:
+    """Fails if the signal that comes in the destructor of a class is lost."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a Spark session of other tests has its own
     heard = signals.SignalHandler()
     heard.listen()
-    made = [Dying()]
+    made = [dying()]
     try:
         made.clear()
         with pytest.raises(KeyboardInterrupt):
@@ -463,6 +463,11 @@ def test_a_signal_in_a_destructor_is_not_lost() -> None:
     finally:
         heard.leave()
         signal.signal(signal.SIGINT, before)
+
+
+def test_a_signal_in_a_destructor_is_not_lost() -> None:
+    """Python drops what is raised there, and says so with a traceback."""
+    interrupted_in_a_destructor(Dying)
 
 
 class DyingLong:
@@ -480,17 +485,8 @@ class DyingLong:
 def test_a_signal_in_a_long_destructor_begins_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each time that it came again began one more, in the midst of the one before."""
     monkeypatch.setattr(signals, "SOON", 0)
-    before, threads = signal.signal(signal.SIGINT, signal.default_int_handler), threading.active_count()
-    heard = signals.SignalHandler()
-    heard.listen()
-    made = [DyingLong()]
-    try:
-        made.clear()
-        with pytest.raises(KeyboardInterrupt):
-            time.sleep(10)
-    finally:
-        heard.leave()
-        signal.signal(signal.SIGINT, before)
+    threads = threading.active_count()
+    interrupted_in_a_destructor(DyingLong)
     assert len(DyingLong.threads) == 50
     assert max(DyingLong.threads) <= threads + 1
 

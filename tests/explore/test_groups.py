@@ -98,7 +98,7 @@ def test_a_limit_of_time_is_named_as_it_was_asked_for(text: Path, monkeypatch: p
     """It was what the groups before had left of it: `--time-limit 48.9713 s reached`."""
     asked: list[float] = []
 
-    def ready(model: object, judged: object, seconds: float, options: object) -> bool:
+    def ready(task: object, seconds: float) -> bool:
         asked.append(seconds)
         return len(asked) == 1
 

@@ -136,25 +136,27 @@ def test_a_name_that_nothing_is_bound_to_is_refused(
         Compiled(Model(SMALL), JUDGED, False)
 
 
-def test_a_name_that_is_bound_and_not_declared_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def with_more(text: str) -> type[Compiled]:
+    """What a kernel is compiled with, and a function more."""
+
     class More(Compiled):
         def also_text(self) -> str:
-            return "def twice(a: int) -> int:\n    return 2 * a"
+            return text
 
+    return More
+
+
+def test_a_name_that_is_bound_and_not_declared_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(WrongBinding, match=r"^twice is bound for the kernels, and checker.explore.interface does not"):
-        More(Model(SMALL), JUDGED, False)
+        with_more("def twice(a: int) -> int:\n    return 2 * a")(Model(SMALL), JUDGED, False)
     monkeypatch.delattr(interface, "MARGIN")
     with pytest.raises(WrongBinding, match=r"^MARGIN is bound for the kernels, and checker.explore.interface does not"):
         Compiled(Model(SMALL), JUDGED, False)
 
 
 def test_a_name_that_is_bound_with_another_type_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Other(Compiled):
-        def also_text(self) -> str:
-            return "def class_of(word: int, more: int) -> int:\n    return word"
-
     with pytest.raises(WrongBinding, match=r"^class_of is declared as \(int\) -> int, and bound to \(int, int\)"):
-        Other(Model(SMALL), JUDGED, False)
+        with_more("def class_of(word: int, more: int) -> int:\n    return word")(Model(SMALL), JUDGED, False)
 
     class Number(Compiled):
         @property

@@ -11,7 +11,7 @@ from hypothesis import find as find_example
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
-from tests.models import much
+from tests.models import faults_of, much
 from traces.judging.simulated import Judged, Verdict, judge, judged_for, judged_properties, verdicts
 from zabspec.language.frontend import FrontEnd
 from zabspec.model import ConfigError
@@ -172,12 +172,7 @@ def schedules(draw: st.DrawFn, variant: str) -> Run:
         at, a = draw(tick), draw(process)
         b = (a + draw(st.integers(1, 2))) % 3
         until = min(ROUNDS - 1, at + draw(st.integers(1, 80)))
-        if kind == "crash":
-            faults += [Fault(at, "crash", a), Fault(until, "recover", a)]
-        elif kind == "cut":
-            faults += [Fault(at, "cut", a, b), Fault(until, "heal", a, b)]
-        else:
-            faults.append(Fault(at, kind, a, b if kind == "lose" else -1))
+        faults += faults_of(kind, at, until, a, b)
     delays = draw(st.sampled_from((3, 10, 30)))
     seed = draw(st.integers(0, 2**64 - 1))
     return Run(seed, 3, ROUNDS, PROPOSALS, (), tuple(faults), 1, delays, "zab", variant, "fifo")

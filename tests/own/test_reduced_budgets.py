@@ -19,9 +19,11 @@ from checker.explore.reducible import why_not_narrowed, why_not_reduced
 from checker.explore.reduction import Reducing
 from checker.explore.result import Exploration, Limits
 from invariants import properties_of
+from tests.sources import LEADS_OR_FOLLOWS, LOOK, ROLES
 from zabspec.model import Configuration, Model
 
-HEAD = '''"""A leader may leave those that follow it."""
+HEAD = (
+    '''"""A leader may leave those that follow it."""
 
 from __future__ import annotations
 
@@ -37,9 +39,9 @@ HELLO, NEWS, MORE = MessageName("HELLO"), MessageName("NEWS"), MessageName("MORE
 
 def state(size):
     return [
-        volatile("role", OneOf("LOOKING", "FOLLOWING", "LEADING"), "where it stands"),
-        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
-        stored("left", Bool(), "it has led, and left"),
+'''
+    + ROLES
+    + """        stored("left", Bool(), "it has led, and left"),
         stored("taken", Int(0, 3), "what it has taken"),
         stored("heard", Bool(), "it has heard news"),
         environment("season", Int(0, 1), "what time it is"),
@@ -54,17 +56,9 @@ def oracle_may_name(s: State, p: Node, l: Node) -> bool:
     return not s.left[l] and not s.left[p]
 
 
-def on_oracle(s: State, p: Node, l: Node) -> None:
-    if l == p:
-        s.role[p] = LEADING
-    else:
-        s.role[p] = FOLLOWING
-        s.leader[p] = l
-        connect(s, p, l)
-        send_to_leader(s, p, HELLO())
-
-
-@receives
+"""
+    + LEADS_OR_FOLLOWS
+    + """@receives
 def on_hello(s: State, l: Node, f: Node, m: HELLO) -> None:
     send_to_follower(s, l, f, NEWS())
 
@@ -86,11 +80,9 @@ def on_timeout(s: State, p: Node) -> None:
     look(s, p)
 
 
-def look(s: State, p: Node) -> None:
-    disconnect(s, p)
-    s.role[p] = LOOKING
-    s.leader[p] = NOBODY
-
+"""
+    + LOOK
+    + '''
 
 def may_leave(s: State, p: Node) -> bool:
     return s.role[p] == LEADING and not s.left[p]
@@ -107,6 +99,7 @@ def any_state(s: State) -> bool:
     return True
 
 '''
+)
 TAIL = """
 
 PROTOCOL = declare(

@@ -15,7 +15,7 @@ from checker.explore.reducible import why_not_narrowed
 from checker.explore.reduction import MOST_CASES, Reducing
 from checker.explore.result import Limits
 from invariants import properties_of
-from tests.sources import never
+from tests.sources import FOLLOWS_ITSELF, LEADS_OR_FOLLOWS, LOOK, ROLES, never
 from traces.record.simulated import simulated_trace
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
@@ -38,9 +38,9 @@ HELLO = MessageName("HELLO")
 
 def state(size):
     return [
-        volatile("role", OneOf("LOOKING", "FOLLOWING", "LEADING"), "where it stands"),
-        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
-        ghost("gave_up", Bool(), "somebody has given up"),
+'''
+    + ROLES
+    + """        ghost("gave_up", Bool(), "somebody has given up"),
         ghost("heard_since", Bool(), "a leader has heard somebody since"),
         ghost("late", Bool(), "it has learned of a loss after that", NODE),
     ]
@@ -50,23 +50,9 @@ def messages(size):
     return [{messages}]
 
 
-def on_oracle(s: State, p: Node, l: Node) -> None:
-    s.leader[p] = l
-    s.role[p] = LEADING if l == p else FOLLOWING
-    connect(s, p, l)
-    send_to_leader(s, p, HELLO())
-
-
-@observation
-def give_up(s: State, p: Node) -> None:
-    s.gave_up = True
-
-
-@observation
-def heard(s: State, l: Node) -> None:
-    if s.gave_up:
-        s.heard_since = True
-
+"""
+    + FOLLOWS_ITSELF
+    + """
 
 @observation
 def learned(s: State, f: Node) -> None:
@@ -89,11 +75,9 @@ def on_timeout(s: State, p: Node) -> None:
     look(s, p)
 
 
-def look(s: State, p: Node) -> None:
-    disconnect(s, p)
-    s.role[p] = LOOKING
-    s.leader[p] = NOBODY
-
+"""
+    + LOOK
+    + '''
 {more}
 
 def any_state(s: State) -> bool:
@@ -180,7 +164,8 @@ def test_what_released_protocols_say_of_their_messages_is_so() -> None:
         assert PROTOCOLS[name].text.sent_to == {}
 
 
-ERRS = '''"""A witness that errs in a state that a reduced search would leave out."""
+ERRS = (
+    '''"""A witness that errs in a state that a reduced search would leave out."""
 
 from __future__ import annotations
 
@@ -195,9 +180,9 @@ HELLO = MessageName("HELLO")
 
 def state(size):
     return [
-        volatile("role", OneOf("LOOKING", "FOLLOWING", "LEADING"), "where it stands"),
-        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
-        stored("gone", Bool(), "it has given up"),
+'''
+    + ROLES
+    + """        stored("gone", Bool(), "it has given up"),
         ghost("gave_up", Bool(), "somebody has given up"),
         ghost("times", Int(0, 9), "how often"),
         ghost("heard_since", Bool(), "a leader has heard somebody since"),
@@ -212,23 +197,9 @@ def oracle_may_name(s: State, p: Node, l: Node) -> bool:
     return not s.gone[l]
 
 
-def on_oracle(s: State, p: Node, l: Node) -> None:
-    s.leader[p] = l
-    s.role[p] = LEADING if l == p else FOLLOWING
-    connect(s, p, l)
-    send_to_leader(s, p, HELLO())
-
-
-@observation
-def give_up(s: State, p: Node) -> None:
-    s.gave_up = True
-
-
-@observation
-def heard(s: State, l: Node) -> None:
-    if s.gave_up:
-        s.heard_since = True
-        s.times = min(s.times + 1, 9)
+"""
+    + FOLLOWS_ITSELF
+    + """        s.times = min(s.times + 1, 9)
 
 
 @receives
@@ -247,11 +218,9 @@ def on_timeout(s: State, p: Node) -> None:
     look(s, p)
 
 
-def look(s: State, p: Node) -> None:
-    disconnect(s, p)
-    s.role[p] = LOOKING
-    s.leader[p] = NOBODY
-
+"""
+    + LOOK
+    + '''
 
 def tested(s: State) -> bool:
     """It errs."""
@@ -274,6 +243,7 @@ PROTOCOL = declare(
     __name__, state=state, messages=messages, world="connections", bounded_by_world=True, transactions=True
 )
 '''
+)
 
 
 @pytest.mark.slow(seconds=5)
@@ -289,7 +259,8 @@ def test_a_reduced_search_leaves_out_no_state_in_which_a_witness_errs(tmp_path: 
     assert not conclusive(ample)
 
 
-ONE_LEADER = '''"""A leader sends to one follower in two steps that have nothing else in common."""
+ONE_LEADER = (
+    '''"""A leader sends to one follower in two steps that have nothing else in common."""
 
 from __future__ import annotations
 
@@ -304,9 +275,9 @@ HELLO, WELCOME, NEWS = MessageName("HELLO"), MessageName("WELCOME"), MessageName
 
 def state(size):
     return [
-        volatile("role", OneOf("LOOKING", "FOLLOWING", "LEADING"), "where it stands"),
-        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
-        stored("welcome", Bool(), "it was welcomed"),
+'''
+    + ROLES
+    + """        stored("welcome", Bool(), "it was welcomed"),
         ghost("early", Bool(), "it had news before that", NODE),
     ]
 
@@ -315,17 +286,9 @@ def messages(size):
     return [Message("HELLO", {}), Message("WELCOME", {}), Message("NEWS", {})]
 
 
-def on_oracle(s: State, p: Node, l: Node) -> None:
-    if l == p:
-        s.role[p] = LEADING
-    else:
-        s.role[p] = FOLLOWING
-        s.leader[p] = l
-        connect(s, p, l)
-        send_to_leader(s, p, HELLO())
-
-
-@receives
+"""
+    + LEADS_OR_FOLLOWS
+    + """@receives
 def on_hello(s: State, l: Node, f: Node, m: HELLO) -> None:
     send_to_follower(s, l, f, WELCOME())
 
@@ -365,11 +328,9 @@ def on_timeout(s: State, p: Node) -> None:
     look(s, p)
 
 
-def look(s: State, p: Node) -> None:
-    disconnect(s, p)
-    s.role[p] = LOOKING
-    s.leader[p] = NOBODY
-
+"""
+    + LOOK
+    + '''
 
 def any_state(s: State) -> bool:
     """Any state."""
@@ -389,6 +350,7 @@ PROTOCOL = declare(
     __name__, state=state, messages=messages, world="connections", bounded_by_world=True, transactions=True
 )
 '''
+)
 
 
 @pytest.mark.slow(seconds=5)
@@ -405,7 +367,8 @@ def test_what_a_leader_sends_in_two_steps_has_an_order(tmp_path: Path) -> None:
     assert [*full.violations] == [*asleep.violations] == ["nobody-is-early"]
 
 
-ORACLE_SEES = '''"""An oracle that looks at who has abcast."""
+ORACLE_SEES = (
+    '''"""An oracle that looks at who has abcast."""
 
 from __future__ import annotations
 
@@ -418,9 +381,9 @@ LOOKING, FOLLOWING, LEADING = range(3)
 
 def state(size):
     return [
-        volatile("role", OneOf("LOOKING", "FOLLOWING", "LEADING"), "where it stands"),
-        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
-        stored("left", Bool(), "it has led, and left"),
+'''
+    + ROLES
+    + """        stored("left", Bool(), "it has led, and left"),
         stored("history", size.history, "what it has"),
     ]
 
@@ -455,7 +418,8 @@ def on_timeout(s: State, p: Node) -> None:
 PROTOCOL = declare(
     __name__, state=state, messages=messages, world="connections", bounded_by_world=True, transactions=True
 )
-'''
+"""
+)
 
 
 @pytest.mark.slow(seconds=3)

@@ -44,6 +44,11 @@ SERVERS: dict[str, Any] = {
 # Of each kind a request with no field at its default.
 FULL: dict[str, dict[str, Any]] = {
     "minimise": {"trace": "t.json", "output": "o.json", "search": 1.5},
+    "confirm": {
+        "model": ModelRequest("zab", nodes=2), "clauses": ("integrity",), "assume": ("none",), "without": ("kinds",),
+        "depth": 3, "jobs": 1, "time_limit": 2.0,
+    },
+    "audit-logs": {"logs": ("zk1.log", "zk2.log")},
     "export": {"trace": "t.json", "form": "text", "output": "o.txt"},
     "export-model": {
         "model": ModelRequest("db19", nodes=2), "properties": ("prefix",), "symmetry": False, "output": "M.tla",
@@ -259,6 +264,10 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 
 # --- what they depend on -----------------------------------------------------------------------------------
 
+LOG = (
+    "2026-01-01 00:00:00,000 [myid:1] - INFO  [QuorumPeer[myid=1](plain=0.0.0.0:2181):o.a.z.s.q.QuorumPeer@1] "
+    "- LOOKING\n"
+)
 ANSWERS = {
     "minimise": "from checker.requests.minimise import *; answer(MinimiseRequest('run.trace.json', search=5))",
     "export": "from checker.requests.export import *; assert answer(ExportRequest('run.trace.json', 'text'))",
@@ -273,6 +282,18 @@ from checker.requests.realise import *
 trace, found = answer(RealiseRequest("run.trace.json", attempts=1, threads=1))
 assert trace.property_name and found == 1
 """,
+    "confirm": """
+from checker.requests.confirm import *
+from checker.requests.model import ModelRequest
+model = ModelRequest("zab", nodes=2, txns=1, budgets={"timeouts": 0, "crashes": 0, "losses": 0})
+report = answer(ConfirmRequest(model, ("integrity",), jobs=1, depth=3))
+assert report.exit_code == 0 and report.as_json()["request"]["kind"] == "confirm"
+""",
+    "audit-logs": """
+from checker.requests.audit_logs import *
+report = answer(AuditLogsRequest(("zk.log",)))
+assert report.exit_code == 0 and report.as_json()["request"] == {"kind": "audit-logs", "logs": ["zk.log"]}
+""",
     "quorums": "from checker.requests.quorums import *; assert answer(QuorumsRequest('zoo.cfg')).code == 0",
     "plan": "from checker.requests.plan import *; assert answer(PlanRequest(outstanding=2))[1].throughput",
 }
@@ -285,6 +306,7 @@ def test_answering_needs_no_command_line_and_prints_nothing(kind: str, tmp_path:
     from traces import write_trace
 
     write_trace(wandering("db19"), tmp_path / "run.trace.json")
+    (tmp_path / "zk.log").write_text(LOG)
     (tmp_path / "zoo.cfg").write_text("server.1=a:1:2\nserver.2=b:1:2\nserver.3=c:1:2\n")
     code = f"""
 import sys

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from invariants import PROPERTIES, property_named
-from tests.models import much
+from tests.models import faults_of, much
 from traces import Trace, TraceError, to_text, verify, why
 from traces.judging.simulated import judge
 from traces.record.simulated import configuration_of, simulated_trace
@@ -30,17 +30,12 @@ def faulty(seed: int, protocol: str, network: str = "", variant: str = "") -> Ru
     chance = random.Random(seed)
     nodes, rounds = chance.choice((2, 3, 3, 4)), chance.choice((200, 300))
     kinds = ["crash", "cut", "timeout", *(["lose"] if protocol == "zab" else [])]
-    faults = []
+    faults: list[Fault] = []
     for _ in range(chance.randrange(5)):
         tick, (a, b) = chance.randrange(rounds), chance.sample(range(nodes), 2)
         later = min(rounds - 1, tick + chance.randrange(1, 90))
         kind = chance.choice(kinds)
-        if kind == "crash":
-            faults += [Fault(tick, "crash", a), Fault(later, "recover", a)]
-        elif kind == "cut":
-            faults += [Fault(tick, "cut", a, b), Fault(later, "heal", a, b)]
-        else:
-            faults.append(Fault(tick, kind, a, b if kind == "lose" else -1))
+        faults += faults_of(kind, tick, later, a, b)
     return Run(
         seed,
         nodes,

@@ -28,7 +28,7 @@ from checker.explore.groups import groups_of
 from checker.explore.result import Limits
 from checker.explore.symmetry import asymmetry
 from checker.report.induction import answer_of, as_object, as_text, counterexample
-from checker.requests.induct import everything_assumed, sorted_out
+from checker.requests.clauses import everything_assumed, sorted_out
 from checker.symbolic import pool
 from checker.symbolic.bmc import Bounded
 from checker.symbolic.counterexample import rows
@@ -534,6 +534,9 @@ def test_out_of_time_is_undecided():
         (["--clause", "links", "--without", "links"], "--without links contradicts"),
         (["--clause", "links", "--assume", "commits", "--without", "commits"], "--without commits contradicts"),
         (["--depth", "3"], "--depth goes with --confirm"),
+        (["--confirm", "--seed", "3"], "--seed does not go with --confirm: an exploration asks no solver"),
+        (["--confirm", "--k", "2"], "--k does not go with --confirm"),
+        (["--confirm", "--require-witness"], "--require-witness does not go with --confirm"),
         (["--query-limit", "0"], "must be a number of seconds above 0"),
         (["--nodes", "9"], "--nodes must be 1 to 7"),
         (["--variant", "nope"], "there is no variant 'nope'"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -125,10 +125,14 @@ def changed(data: bytes, *does: Does) -> bytes | None:
     return s.key() if all(d(s) for d in does) else None
 
 
-def tried(pairs: list[tuple[Does, Does]]) -> tuple[int, int]:
-    """On how many states both of a pair were possible, and on how many of these the order matters."""
+def tried(pairs: Sequence[tuple[Does, Does]], those: Iterable[Any] = ()) -> tuple[int, int]:
+    """On how many states both of a pair were possible, and on how many of these the order matters.
+
+    Args:
+        those: the states; none: of two processes.
+    """
     both = wrong = 0
-    for s in states(1 if "ZABCHECK_EVERY" in os.environ else 53):
+    for s in those or states(1 if "ZABCHECK_EVERY" in os.environ else 53):
         data = s.key()
         for x, y in pairs:
             if changed(data, x) is not None and changed(data, y) is not None:
@@ -217,14 +221,7 @@ def states_of_one() -> Iterator[Any]:
 def order_of_one(one: str, other: str) -> tuple[int, int]:
     """On how many states two deeds of one process are possible, and on how many of these the order matters."""
     known = of_one()
-    both = wrong = 0
-    for s in states_of_one():
-        data = s.key()
-        for x, y in itertools.product(known[one], known[other]):
-            if changed(data, x) is not None and changed(data, y) is not None:
-                both += 1
-                wrong += changed(data, x, y) != changed(data, y, x)
-    return both, wrong
+    return tried([*itertools.product(known[one], known[other])], states_of_one())
 
 
 @pytest.mark.slow(seconds=8)

@@ -22,6 +22,7 @@ from checker.explore.stuttering import stutters
 from invariants.registry import STEP
 from tests.histories import DatagramWalk
 from tests.models import (
+    assert_alike,
     compiled,
     import_text,
     judged,
@@ -129,13 +130,7 @@ def test_every_variant_has_the_same_successors(variant: str) -> None:
     """Those left out have no function that none of the others has."""
     configuration = lab(variant=variant, nodes=3, txns=2, timeouts=2, heartbeats=1)
     code = compiled(configuration, False, ())
-    source, at = random.Random(7), code.model.program.initial().key()
-    for _ in range(60):
-        after = code.next_states(at)
-        assert after == list(python_successors(configuration, at))
-        if not after:
-            break
-        at = source.choice(after)[1][: code.layout.size]
+    assert_alike(code, configuration, random.Random(7), 60)
 
 
 # --- bags ----------------------------------------------------------------------------------------

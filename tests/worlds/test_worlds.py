@@ -24,6 +24,7 @@ from tests.models import (
     SMALL,
     USUAL,
     VARIANTS,
+    assert_alike,
     compiled,
     model,
     much,
@@ -96,16 +97,9 @@ def test_every_variant_has_the_same_successors(variant: str) -> None:
     `test_variants.py` explores, so that its machine code is made once."""
     configuration = shown("zab")[variant].configuration
     code = compiled(configuration, True)
-    first = code.model.program.initial().key()
     source = random.Random(7)
     for _ in range(6):
-        at = first
-        for _ in range(40):
-            after = code.next_states(at)
-            assert after == list(python_successors(configuration, at))
-            if not after:
-                break
-            at = source.choice(after)[1][: code.layout.size]
+        assert_alike(code, configuration, source, 40)
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=name)

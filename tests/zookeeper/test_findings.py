@@ -565,13 +565,18 @@ def test_a_boundary_of_two_servers_without_digests_is_nobodys(tmp_path: Path) ->
     assert [(f.code, f.server, f.zxid) for f in grave(found)] == [("EPOCH_BOUNDARY", "", zxid(1, 15))]
 
 
-def test_what_a_quorum_logged_and_no_history_has_was_lost(tmp_path: Path) -> None:
+def with_lost() -> list[Written]:
+    """Servers of which two have logged what no history has."""
     left = [Txn(zxid(1, 15 + n), *create(f"/lost{n}")) for n in range(3)]
     s = healthy()
     for k in (1, 2):
         s[k] = server([*TXNS[:14], *left, *TXNS[14:]], zxid(2, 1))
         s[k].snapshots[zxid(2, 0)] = snapshot_bytes(tree_of(TXNS[:14]), 0)
-    found = looked_at(tmp_path, s)
+    return s
+
+
+def test_what_a_quorum_logged_and_no_history_has_was_lost(tmp_path: Path) -> None:
+    found = looked_at(tmp_path, with_lost())
     assert [(f.code, f.zxid, f.last) for f in grave(found)] == [("COMMITTED_LOST", zxid(1, 15), zxid(1, 17))]
 
 
@@ -580,12 +585,7 @@ WEIGHTS = "\n".join(["server.1=a:1:2", "server.2=b:1:2", "server.3=c:1:2:observe
 
 def test_an_observer_makes_no_quorum(tmp_path: Path) -> None:
     """Proposals of a dead leader that an observer cannot have committed with it."""
-    left = [Txn(zxid(1, 15 + n), *create(f"/lost{n}")) for n in range(3)]
-    s = healthy()
-    for k in (1, 2):
-        s[k] = server([*TXNS[:14], *left, *TXNS[14:]], zxid(2, 1))
-        s[k].snapshots[zxid(2, 0)] = snapshot_bytes(tree_of(TXNS[:14]), 0)
-    found = looked_at(tmp_path, s, WEIGHTS)
+    found = looked_at(tmp_path, with_lost(), WEIGHTS)
     assert grave(found) == []
     assert found.quorums == "majorities of 2"
 

@@ -112,6 +112,15 @@ class World:
                     alike = word
         return alike
 
+    def taken(self, s: StateView, deed: Deed) -> tuple[int | None, StateView]:
+        """Return the step that does a deed, with the state after it; or None and the state as it is."""
+        word = self.word(s, deed)
+        if word is None:
+            return None, s
+        after = s.copy()
+        self.names["apply"](after, word)
+        return (None, s) if deed.choice >= max(1, after.choices) else (word, after)
+
     def breaks(self, before: StateView, after: StateView) -> bool:
         return self.prop is not None and not keeps(self.prop, self.names, after, before)
 
@@ -126,14 +135,10 @@ class World:
         except ERRORS:
             return None
         for deed in deeds:
-            before = s.copy()
+            before = s
             try:
-                word = self.word(s, deed)
+                word, s = self.taken(s, deed)
                 if word is None:
-                    continue
-                self.names["apply"](s, word)
-                if deed.choice >= max(1, s.choices):
-                    s = before
                     continue
                 words.append(word)
                 done.append(deed)
@@ -249,13 +254,8 @@ class Lassos(World):
         s, words, done = self.initial.copy(), list[int](), list[Deed]()
         try:
             for deed in deeds:
-                word = self.word(s, deed)
+                word, s = self.taken(s, deed)
                 if word is None:
-                    continue
-                before = s.copy()
-                self.names["apply"](s, word)
-                if deed.choice >= max(1, s.choices):
-                    s = before
                     continue
                 words.append(word)
                 done.append(deed)

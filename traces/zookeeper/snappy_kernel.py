@@ -5,6 +5,14 @@ from __future__ import annotations
 from traces.zookeeper.memory import Text
 
 
+def number_at(source: Text, p: int, count: int) -> int:
+    """A number of so many bytes, the lowest first."""
+    number = 0
+    for k in range(count):
+        number = number | (source.data[p + k] << (8 * k))
+    return number
+
+
 def unsnap(source: Text, filled: int, out: Text) -> int:
     """Decompress the first `filled` bytes of a text into another; how many bytes there are, or -1: it is no such block,
     or has no room."""
@@ -32,9 +40,7 @@ def unsnap(source: Text, filled: int, out: Text) -> int:
                 count = length - 59
                 if p + count > filled:
                     return -1
-                length = 0
-                for k in range(count):
-                    length = length | (source.data[p + k] << (8 * k))
+                length = number_at(source, p, count)
                 p = p + count
             length = length + 1
             if length > filled - p or length > size - n:
@@ -47,9 +53,7 @@ def unsnap(source: Text, filled: int, out: Text) -> int:
         count = 1 if kind == 1 else 2 if kind == 2 else 4
         if p + count > filled:
             return -1
-        back = 0
-        for k in range(count):
-            back = back | (source.data[p + k] << (8 * k))
+        back = number_at(source, p, count)
         p = p + count
         length = (tag >> 2) + 1
         if kind == 1:

@@ -197,20 +197,15 @@ class FlowEmitter(SlotEmitter):
         then, other, after = self.new("then"), self.new("else"), self.new("after")
         at_then, at_other = self.condition(s.test, then, other if s.other else after)
         ends: list[Checked] = []
-        self.label_only(then)
-        self.checked = at_then
-        self.block(s.then)
-        if not self.closed:
-            ends.append(self.checked)
-        self.jump(after)
-        if s.other:
-            self.label_only(other)
-            self.checked = at_other
-            self.block(s.other)
+        sides = ((then, at_then, s.then), (other, at_other, s.other))
+        for label, known, body in sides if s.other else sides[:1]:
+            self.label_only(label)
+            self.checked = known
+            self.block(body)
             if not self.closed:
                 ends.append(self.checked)
             self.jump(after)
-        else:
+        if not s.other:
             ends.append(at_other)
         if ends:  # else control does not come there
             self.label_only(after)

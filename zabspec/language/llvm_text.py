@@ -625,19 +625,28 @@ class _Emitter(FlowEmitter):
         new = self.value(f"select i1 {bad}, i64 {old}, i64 {changed}")
         self.narrow_store(place, 8 * kind.size, new)
 
-    def append(self, s: t.Append) -> None:
+    def sequence(self, s: t.Append | t.Remove) -> tuple[Seq, str, str]:
+        """The sequence that a statement changes: its kind, its address, and its length."""
         kind = s.place.kind
         assert isinstance(kind, Seq)
-        v = self.expr(s.value)
         place = self.address(s.place)
-        count = self.length(place, kind)
-        full = self.value(f"icmp uge i64 {count}, {kind.capacity}")
-        on, good, after = self.new("full"), self.new("room"), self.new("after")
-        self.branch(full, on, good, rare=True)
+        return kind, place, self.length(place, kind)
+
+    def leave_if(self, bad: str, s: t.Append | t.Remove, wrong: str, right: str) -> str:
+        """Note an error where a statement cannot be done, and leave it; return the label behind it."""
+        on, good, after = self.new(wrong), self.new(right), self.new("after")
+        self.branch(bad, on, good, rare=True)
         self.label_only(on)
         self.record_error(s.place.state, s.site)
         self.jump(after)
         self.label_only(good)
+        return after
+
+    def append(self, s: t.Append) -> None:
+        v = self.expr(s.value)
+        kind, place, count = self.sequence(s)
+        full = self.value(f"icmp uge i64 {count}, {kind.capacity}")
+        after = self.leave_if(full, s, "full", "room")
         element = self.element(place, kind, count)
         if kind.element.scalar:
             self.store(element, kind.element, v, s.place.state, s.element_site)
@@ -653,18 +662,10 @@ class _Emitter(FlowEmitter):
 
     def remove(self, s: t.Remove) -> None:
         """Take out one element: those behind it move up, and the freed place is zeroed."""
-        kind = s.place.kind
-        assert isinstance(kind, Seq)
         index = self.expr(s.index)
-        place = self.address(s.place)
-        count = self.length(place, kind)
+        kind, place, count = self.sequence(s)
         bad = self.value(f"icmp uge i64 {index}, {count}")
-        on, good, after = self.new("none"), self.new("some"), self.new("after")
-        self.branch(bad, on, good, rare=True)
-        self.label_only(on)
-        self.record_error(s.place.state, s.site)
-        self.jump(after)
-        self.label_only(good)
+        after = self.leave_if(bad, s, "none", "some")
         size = kind.element.size
         # one move of constant size from the element behind, then the last place is zeroed
         hole = self.element(place, kind, index)

@@ -161,12 +161,16 @@ class SymbolicProgram(Expressions):
     def do_Clear(self, s: t.Clear, env: Env, frame: Frame) -> None:
         self.zero(self.place(s.place, env), s.place.kind, env)
 
-    def do_Append(self, s: t.Append, env: Env, frame: Frame) -> None:
-        kind = s.place.kind
+    def sequence(self, place: t.Memory, env: Env) -> tuple[Seq, Ref, n.Integer]:
+        """A sequence that a statement changes: its kind, where it may be, and how long it is."""
+        kind = place.kind
         assert isinstance(kind, Seq)
+        places = self.place(place, env)
+        return kind, places, self.length(places, kind, env)
+
+    def do_Append(self, s: t.Append, env: Env, frame: Frame) -> None:
         value = self.expr(s.value, env)
-        places = self.place(s.place, env)
-        count = self.length(places, kind, env)
+        kind, places, count = self.sequence(s.place, env)
         room = n.less(count, kind.capacity)
         self.report(not_(room), s.place.state, s.site, env)
         if room is False:
@@ -201,11 +205,8 @@ class SymbolicProgram(Expressions):
 
     def do_Remove(self, s: t.Remove, env: Env, frame: Frame) -> None:
         """Take out one element: those behind it move up, and the freed place is zero."""
-        kind = s.place.kind
-        assert isinstance(kind, Seq)
         index = self.expr(s.index, env)
-        places = self.place(s.place, env)
-        count = self.length(places, kind, env)
+        kind, places, count = self.sequence(s.place, env)
         good = and_(n.less_equal(0, index), n.less(index, count))
         self.report(not_(good), s.place.state, s.site, env)
         if good is False:

@@ -1,0 +1,96 @@
+"""What judging text logs of servers came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from checker.plain_text import one_line
+from checker.report.result import Part, Result, Verdict
+
+if TYPE_CHECKING:
+    from traces.zookeeper.text_logs import Broken, TextHistory
+
+__all__ = ["LogsReport"]
+
+SHOWN = 200  # phases in the text
+HELD, VIOLATED, NO_VERDICT = 0, 1, 3
+
+
+@dataclass(frozen=True)
+class LogsReport(Result):
+    """The verdicts on a history that text logs tell.
+
+    Attributes:
+        judged: the properties, each with its verdict; empty: there are no proposals and commits.
+        broken: what breaks one, with its lines.
+        request: of which it is the answer, as JSON.
+    """
+
+    history: TextHistory
+    judged: Mapping[str, str]
+    broken: Sequence[Broken]
+    request: Mapping[str, Any] | None = None
+
+    kind = "audit-logs"
+
+    @property
+    def exit_code(self) -> int:
+        if self.broken:
+            return VIOLATED
+        return HELD if self.judged or self.history.rows is None else NO_VERDICT
+
+    @property
+    def sentence(self) -> str:
+        h = self.history
+        return (
+            f"{'VIOLATION' if self.broken else 'OK'}: {len(h.servers)} servers, {len(h.phases):,} phases, "
+            f"{h.proposals:,} proposals, {h.commits:,} commits, {h.silent:,} silent steps"
+        )
+
+    def said(self) -> Iterator[Verdict]:
+        why = {b.rule: b.sentence for b in reversed(self.broken)}
+        return (Verdict(name, word, None, why.get(name, "")) for name, word in self.judged.items())
+
+    def parts(self) -> Sequence[Part]:
+        from traces.zookeeper.text_logs import phase_text
+
+        lines = [self.sentence]
+        for b in self.broken:
+            step = f" ({b.step})" if b.step else ""
+            lines += ["", f"{b.rule}{step}: {one_line(b.sentence)}", *(f"  {e.place}" for e in b.lines)]
+        if self.judged:
+            words = sorted(set(self.judged.values()))
+            lines += ["", *(f"{w}: {', '.join(n for n, v in self.judged.items() if v == w)}" for w in words)]
+        else:
+            lines += ["", "The logs hold no proposals and commits (they are at INFO): phases alone were judged."]
+        phases = self.history.phases
+        lines += ["", "Phases:", *(f"  {e.time[:23]} {phase_text(e)}  {e.place}" for e in phases[:SHOWN])]
+        if len(phases) > SHOWN:
+            lines.append(f"  and {len(phases) - SHOWN:,} more (--json has all)")
+        return ["\n".join(lines)]
+
+    def as_json(self) -> dict[str, Any]:
+        h = self.history
+        return {
+            "format": 1,
+            "request": self.request,
+            "servers": {str(n): files for n, files in h.servers.items()},
+            "phases": [
+                {
+                    "time": e.time, "server": e.server, "line": e.place, "kind": e.kind, "value": e.value,
+                    "detail": e.detail,
+                }
+                for e in h.phases
+            ],
+            "proposals": h.proposals,
+            "commits": h.commits,
+            "silent_steps": h.silent,
+            "properties": dict(self.judged),
+            "violations": [
+                {"property": b.rule, "step": b.step, "why": b.sentence, "lines": [e.place for e in b.lines]}
+                for b in self.broken
+            ],
+            "exit_code": self.exit_code,
+        }  # fmt: skip

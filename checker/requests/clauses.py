@@ -1,0 +1,163 @@
+"""Requests about the clauses of an inductive invariant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from checker.errors import RequestError
+from checker.requests.model import ModelRequest, near, protocol_named
+from checker.requests.request import Request
+
+if TYPE_CHECKING:
+    from invariants.inductive.argument import Argument
+    from invariants.registry import Property
+    from zabspec.model import Configuration
+
+__all__ = ["ClausesRequest", "argument", "everything_assumed", "sorted_out"]
+
+ALL, NONE = "all", "none"
+# of zab, where the request does not say
+USUAL_NODES, USUAL_TXNS, USUAL_EPOCH = 3, 2, 2
+USUAL_BUDGETS = {"timeouts": 1, "crashes": 1, "losses": 1, "partitions": 0}
+
+
+@dataclass(frozen=True)
+class ClausesRequest(Request):
+    """A request about clauses. Budgets above 0 are any number.
+
+    Attributes:
+        model: whose steps.
+        clauses: names of clauses or properties to ask about alone; none: all.
+        assume: with `clauses`: what is assumed besides; names, `all` or `none`; none given: all clauses.
+        without: names of clauses that are left out.
+    """
+
+    model: ModelRequest = field(default_factory=ModelRequest)
+    clauses: tuple[str, ...] = ()
+    assume: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+
+    def validate(self) -> None:
+        if self.assume and not self.clauses:
+            raise RequestError("--assume goes with --clause; without it every clause is asked about, and assumed")
+
+    def whole_configuration(self) -> Configuration:
+        """Return the configuration with all the room that the protocol declares.
+
+        Raises:
+            RequestError: there is no such configuration.
+        """
+        from invariants.inductive.argument import is_whole
+
+        model = self.model
+        if is_whole(model.protocol):
+            model = replace(
+                model,
+                nodes=USUAL_NODES if model.nodes is None else model.nodes,
+                txns=USUAL_TXNS if model.txns is None else model.txns,
+                max_epoch=USUAL_EPOCH if model.max_epoch is None else model.max_epoch,
+                budgets=USUAL_BUDGETS | dict(model.budgets),
+            )
+        return model.configuration()
+
+    def configuration(self) -> Configuration:
+        """Return the configuration whose steps z3 is asked about.
+
+        Raises:
+            RequestError: there is no such configuration.
+        """
+        from checker.symbolic.assumptions import sized
+
+        self.refuse_network()
+        return sized(self.whole_configuration())
+
+    def refuse_network(self) -> None:
+        """
+        Raises:
+            RequestError: the clauses are not of this network.
+        """
+        from invariants.inductive.argument import is_whole
+
+        if is_whole(self.model.protocol) and self.model.network not in ("", "fifo"):
+            raise RequestError("the clauses are of the paper's channels: --network fifo, or none given")
+
+
+def argument(protocol: str) -> Argument:
+    """What an induction about a protocol is made of.
+
+    Raises:
+        RequestError: nobody has written one.
+    """
+    from invariants.inductive.argument import argument_of
+
+    protocol_named(protocol)
+    found = argument_of(protocol)
+    if found is None:
+        raise RequestError(f"there is no inductive invariant of {protocol}; there is one of zab")
+    if not found.clauses and not found.targets:
+        raise RequestError(f"{protocol} claims nothing: mark a clause with @invariant, a property with @safety")
+    return found
+
+
+def sorted_out(
+    request: ClausesRequest, configuration: Configuration
+) -> tuple[list[Property], list[Property], list[Property]]:
+    """What is asked about, what is assumed besides, and what has to follow.
+
+    Raises:
+        RequestError: there is no such clause.
+    """
+    from checker.symbolic.assumptions import beside
+
+    given = argument(configuration.protocol)
+    clauses, judged = [*beside(configuration), *given.clauses], [*given.targets]
+    every = {c.name: c for c in (*clauses, *judged)}
+    out = set(found(names_in(request.without), "--without", {c.name: c for c in clauses}, request))
+    kept = [c for c in clauses if c not in out]
+    if not request.clauses:
+        return kept, [], judged
+    asked = found(names_in(request.clauses), "--clause", every, request)
+    words = names_in(request.assume)
+    if NONE in words and len(words) > 1:
+        raise RequestError(f"--assume {NONE} contradicts --assume {next(n for n in words if n != NONE)}")
+    named = found([n for n in words if n not in (ALL, NONE)], "--assume", every, request)
+    for c in (*asked, *named):
+        if c in out:
+            raise RequestError(f"--without {c.name} contradicts the --clause or --assume that names it")
+    if everything_assumed(request):
+        # given all clauses a property has to follow, as it has in the whole question
+        named += [c for c in kept if c not in named]
+        targets = [c for c in asked if c in judged]
+        return [c for c in asked if c not in judged], [c for c in named if c not in asked], targets
+    return asked, [c for c in named if c not in asked], []
+
+
+def names_in(words: Sequence[str]) -> list[str]:
+    """The names in values of an option, which may have several with commas between them."""
+    return [name.strip() for word in words for name in word.split(",")]
+
+
+def everything_assumed(request: ClausesRequest) -> bool:
+    """Whether every clause is assumed before a step, the ones asked about and the others."""
+    words = names_in(request.assume)
+    return not words or ALL in words
+
+
+def found(names: Sequence[str], option: str, by_name: dict[str, Property], request: ClausesRequest) -> list[Property]:
+    """The clauses named.
+
+    Raises:
+        RequestError: there is no such clause, or it is named twice.
+    """
+    out = []
+    for name in names:
+        if name not in by_name:
+            flag = "" if request.model.protocol == ModelRequest.protocol else f" --protocol {request.model.protocol}"
+            hint = near(name, by_name) or f"; `zabcheck induct{flag} --list` lists them"
+            raise RequestError(f"there is no clause {name!r}{hint}")
+        if names.count(name) > 1:
+            raise RequestError(f"{option} {name} is given twice")
+        out.append(by_name[name])
+    return out
