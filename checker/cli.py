@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from checker.commands import completing
 from checker.commands import shared_options as shared
 from checker.commands.common import HELD, VERSION, Answer, Commands, at_least, budget_options, seconds
 from checker.commands.explore import explore
@@ -45,6 +46,7 @@ COMMANDS = {
     "reenact": "reenact",
     "gallery": "gallery",
     "init": "init",
+    "completion": "completion",
     "variants": "listings",
     "properties": "listings",
 }
@@ -79,6 +81,7 @@ Examples:
     "--variant",
     default="",
     metavar="NAMES",
+    shell_complete=completing.variants,
     help="The protocol with a rule changed, or several: a,b; see `zabcheck variants`.",
 )
 @shared.REPAIR
@@ -91,6 +94,7 @@ Examples:
     "--network",
     default="",
     metavar="NAME",
+    shell_complete=completing.networks,
     help="fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered, fifo.",
 )
 @click.option(
@@ -101,6 +105,7 @@ Examples:
 @shared.PROPERTY
 @click.option(
     "--require-witness", "required", multiple=True, is_flag=False, flag_value="all", metavar="[NAME,...]",
+    shell_complete=completing.properties,
     help="No verdict (3) where the premise of these properties, or of any, is not reached.",
 )  # fmt: skip
 @click.option("--keep-going", is_flag=True, help="Go on past violations: the shortest for every property.")
@@ -117,6 +122,7 @@ Examples:
     default="compiled",
     show_default=True,
     metavar="NAME",
+    shell_complete=completing.engines("compiled", "interpret", "spark"),
     help="compiled, interpret (slow, plain Python), or spark (see docs/distributed.md).",
 )
 @click.option("--master", metavar="URL", help="With --engine spark: where, as Spark names it (local[*]).")
@@ -138,7 +144,7 @@ Examples:
     "--live", is_flag=True, help="Check liveness: with no more faults, does any process wait for ever? (docs/live.md)"
 )
 @click.option(
-    "--progress-property", "progress_properties", multiple=True, metavar="NAME",
+    "--progress-property", "progress_properties", multiple=True, metavar="NAME", shell_complete=completing.progress,
     help="With --live: check this one only (repeatable).",
 )  # fmt: skip
 @click.option(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from checker.commands import completing
 from checker.commands import shared_options as shared
 from checker.commands.common import Subcommand, at_least, budget_options, seconds
 from checker.commands.page_option import HTML, check_page, page_files
@@ -55,8 +56,9 @@ Examples:
 @budget_options()
 @shared.START
 @click.option(
-    "--network", default="", metavar="NAME", help="fifo, lossy, unordered, duplicating; datagrams, ordered, fifo."
-)
+    "--network", default="", metavar="NAME", shell_complete=completing.networks,
+    help="fifo, lossy, unordered, duplicating; datagrams, ordered, fifo.",
+)  # fmt: skip
 @click.option("--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived if not given.")
 @shared.CHANNEL
 @click.option(

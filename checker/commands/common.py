@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import math
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -12,6 +13,7 @@ from typing import Any, NoReturn
 
 import click
 
+from checker.commands import completing
 from checker.ending import (
     HELD,
     INTERRUPTED,
@@ -97,7 +99,7 @@ class Commands(click.Group):
         name = cmd_name.replace("-", "_")
         module = self.lazy.get(cmd_name, name)
         full = f"{__package__}.{module}"
-        if full not in sys.modules and not (name.isidentifier() and (FOLDER / f"{module}.py").is_file()):
+        if full not in sys.modules and f"{module}.py" not in os.listdir(FOLDER):  # a name may be no file's, or too long
             return None
         found = getattr(import_module(full), name, None)
         return found if isinstance(found, click.Command) else None
@@ -111,7 +113,11 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        return super().resolve_command(ctx, [current_command(args[0]), *args[1:]])
+        name = current_command(args[0])
+        if not ctx.resilient_parsing and not name.startswith("-") and self.get_command(ctx, name) is None:
+            hint = near(name, self.list_commands(ctx)) or "; `zabcheck --help` lists them"
+            raise click.UsageError(f"there is no command {name!r}{hint}", ctx)
+        return super().resolve_command(ctx, [name, *args[1:]])
 
     # click writes an empty line of its own for an interrupt that reaches it
 
@@ -141,7 +147,9 @@ class Commands(click.Group):
 
         def begun() -> object:
             open_streams()
-            return CLOSED if sys.stdout is None else heard()
+            if sys.stdout is None:
+                return CLOSED
+            return completing.candidates(self) if os.environ.get(completing.ASKED) else heard()
 
         code = delivered_in_turn(settled_answer(begun, handler, words), handler, words, warnings)
         handler.leave()
@@ -320,7 +328,14 @@ def budget_options(
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         if given is None:
-            repeated = click.option("--budget", "own_budgets", multiple=True, metavar="NAME=N", help=OWN_BUDGETS_HELP)
+            repeated = click.option(
+                "--budget",
+                "own_budgets",
+                multiple=True,
+                metavar="NAME=N",
+                shell_complete=completing.budgets,
+                help=OWN_BUDGETS_HELP,
+            )
             command = repeated(command)
         for name in reversed(list(BUDGETS if given is None else given)):
             flag, b = f"--{name.replace('_', '-')}", BUDGETS[name]

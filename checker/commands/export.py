@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from checker.commands import completing
 from checker.commands import shared_options as shared
 from checker.commands.common import HELD, INPUT, PATH, Answer, Subcommand, budget_options
 from checker.commands.requested import model_request
@@ -39,7 +40,10 @@ def refuse_model_options() -> None:
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @click.argument("trace", type=INPUT, required=False)
-@click.option("--to", "form", required=True, metavar="FORMAT", help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")
+@click.option(
+    "--to", "form", required=True, metavar="FORMAT", shell_complete=completing.formats,
+    help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.",
+)  # fmt: skip
 @click.option("--output", type=PATH, metavar="FILE", help="Where to; stdout if not given.")
 @click.option("--model", is_flag=True, help="Not a trace but a whole model, to tla; the options below say which.")
 @shared.PROTOCOL
@@ -50,10 +54,15 @@ def refuse_model_options() -> None:
 @shared.NODES
 @shared.TXNS
 @budget_options()
-@click.option("--network", default="", metavar="NAME", help="As `zabcheck` takes it.")
+@click.option(
+    "--network", default="", metavar="NAME", shell_complete=completing.networks, help="As `zabcheck` takes it."
+)
 @click.option("--max-epoch", type=int, help="Largest epoch; derived if not given.")
 @click.option("--channel", type=int, help="Messages a channel holds; derived if not given.")
-@click.option("--property", "names", multiple=True, metavar="NAME", help="State only this property (repeatable).")
+@click.option(
+    "--property", "names", multiple=True, metavar="NAME", shell_complete=completing.properties,
+    help="State only this property (repeatable).",
+)  # fmt: skip
 @click.option("--no-symmetry", is_flag=True, help="The configuration has TLC count renamings of a state apart.")
 def export(trace: Path | None, form: str, output: Path | None, model: bool, **flags: Any) -> Answer:
     """Write a saved trace in another form, or a whole model as a TLA+ module.

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from checker.commands import completing
 from checker.commands import shared_options as shared
 from checker.commands.common import (
     Subcommand,
@@ -33,7 +34,10 @@ NOT_INDUCTIVE = 1
 
 @click.command(cls=Subcommand)
 @shared.PROTOCOL
-@click.option("--variant", default="", metavar="NAME", help="The protocol with one rule changed.")
+@click.option(
+    "--variant", default="", metavar="NAME", shell_complete=completing.variants,
+    help="The protocol with one rule changed.",
+)  # fmt: skip
 @shared.NODES
 @shared.TXNS
 @budget_options(note="above 0 is any number of them")
@@ -41,6 +45,7 @@ NOT_INDUCTIVE = 1
     "--network",
     default="",
     metavar="NAME",
+    shell_complete=completing.networks,
     help="Of a user protocol: fifo, lossy, unordered, duplicating; datagrams, ordered, fifo.",
 )
 @click.option("--max-epoch", type=int, callback=at_least(1), help="Largest epoch; 2 if not given.")

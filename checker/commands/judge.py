@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from checker.commands import completing
 from checker.commands import shared_options as shared
 from checker.commands.common import (
     INPUT_OR_FOLDER,
@@ -33,10 +34,16 @@ Examples:
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @click.argument("table", type=INPUT_OR_FOLDER)
-@click.option("--protocol", default="", metavar="NAME", help="Of a table of your own protocol: where its text is now.")
+@click.option(
+    "--protocol", default="", metavar="NAME", shell_complete=completing.protocols,
+    help="Of a table of your own protocol: where its text is now.",
+)  # fmt: skip
 @shared.PROPERTY
 @click.option(
-    "--engine", metavar="NAME", help="plain (this process alone), or spark; if not given, spark for large tables."
+    "--engine",
+    metavar="NAME",
+    shell_complete=completing.engines("plain", "spark"),
+    help="plain (this process alone), or spark; if not given, spark for large tables.",
 )
 @click.option("--master", metavar="URL", help="spark: where it runs (local[*]).")
 @click.option("--threads", type=int, callback=at_least(1), help="plain: cores to use; all if not given.")

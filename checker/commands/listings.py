@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import click
 
+from checker.commands import completing
 from checker.commands.common import HELD, PROTOCOL_HELP, Answer, Subcommand, protocol_named, table
 
 __all__ = ["properties", "variants"]
 
+OF_PROTOCOL = click.option(
+    "--protocol", metavar="NAME", shell_complete=completing.protocols, help=f"Of this one alone: {PROTOCOL_HELP}"
+)
+
 
 @click.command(cls=Subcommand)
-@click.option("--protocol", metavar="NAME", help=f"Of this one alone: {PROTOCOL_HELP}")
+@click.option(
+    "--protocol", metavar="NAME", shell_complete=completing.protocols, help=f"Of this one alone: {PROTOCOL_HELP}"
+)
 def variants(protocol: str | None) -> Answer:
     """The protocols' variants: one rule changed in each."""
     from checker.ci.variants import shown
@@ -38,7 +45,9 @@ NOBODY_SAID = {True: "nothing within it", False: ""}  # of a text of somebody's 
 
 
 @click.command(cls=Subcommand)
-@click.option("--protocol", metavar="NAME", help=f"Of this one alone: {PROTOCOL_HELP}")
+@click.option(
+    "--protocol", metavar="NAME", shell_complete=completing.protocols, help=f"Of this one alone: {PROTOCOL_HELP}"
+)
 def properties(protocol: str | None) -> Answer:
     """The properties, where the papers state them, and the premise that puts each to the test."""
     from invariants import NO_RUNTIME_ERROR, PROPERTIES, properties_of

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from checker.commands import completing
 from checker.commands import shared_options as shared
 from checker.commands.common import PATH, Subcommand, at_least, budget_options
 from checker.commands.publishing import published
@@ -28,7 +29,10 @@ Examples:
 
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
-@click.option("--variant", default="", metavar="NAME", help="zab with one rule changed; see `zabcheck variants`.")
+@click.option(
+    "--variant", default="", metavar="NAME", shell_complete=completing.variants,
+    help="zab with one rule changed; see `zabcheck variants`.",
+)  # fmt: skip
 @click.option("--nodes", default=3, show_default=True, help="Processes.")
 @click.option("--txns", default=2, show_default=True, help="Transactions that may be abcast.")
 @budget_options(USUAL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from checker.commands import completing
 from checker.commands.common import PATH, PROTOCOL_HELP, at_least, seconds, size
 
 __all__ = [
@@ -29,15 +30,26 @@ __all__ = [
 ]
 
 # which model
-PROTOCOL = click.option("--protocol", default="zab", show_default=True, metavar="NAME", help=PROTOCOL_HELP)
+PROTOCOL = click.option(
+    "--protocol", default="zab", show_default=True, metavar="NAME", shell_complete=completing.protocols,
+    help=PROTOCOL_HELP,
+)  # fmt: skip
 VARIANT = click.option(
-    "--variant", default="", metavar="NAMES", help="The protocol with a rule changed, or several: a,b."
-)
+    "--variant", default="", metavar="NAMES", shell_complete=completing.variants,
+    help="The protocol with a rule changed, or several: a,b.",
+)  # fmt: skip
 REPAIR = click.option(
-    "--repair", default="", metavar="NAMES", help="Rules repaired besides: variants that repair one, as a,b."
-)
-RELEASE = click.option("--release", default="", metavar="NUMBER", help="Of zookeeper: which release (the newest).")
-START = click.option("--start", default="", metavar="NAME", help="Where runs begin, of what a protocol declares.")
+    "--repair", default="", metavar="NAMES", shell_complete=completing.repairs,
+    help="Rules repaired besides: variants that repair one, as a,b.",
+)  # fmt: skip
+RELEASE = click.option(
+    "--release", default="", metavar="NUMBER", shell_complete=completing.releases,
+    help="Of zookeeper: which release (the newest).",
+)  # fmt: skip
+START = click.option(
+    "--start", default="", metavar="NAME", shell_complete=completing.starts,
+    help="Where runs begin, of what a protocol declares.",
+)  # fmt: skip
 NODES = click.option("--nodes", type=int, help="Processes; as the protocol says if not given, 3.")
 NODES_OR_DECLARED = click.option("--nodes", type=int, help="Processes (3, unless your own protocol says otherwise).")
 TXNS = click.option("--txns", type=int, help="Transactions that may be abcast; 2 if not given.")
@@ -47,8 +59,9 @@ CHANNEL = click.option(
 
 # what is asked of it, and how far
 PROPERTY = click.option(
-    "--property", "names", multiple=True, metavar="NAME", help="Judge only this property (repeatable)."
-)
+    "--property", "names", multiple=True, metavar="NAME", shell_complete=completing.properties,
+    help="Judge only this property (repeatable).",
+)  # fmt: skip
 NO_SYMMETRY = click.option("--no-symmetry", is_flag=True, help="Count states that are renamings of each other apart.")
 THREADS = click.option("--threads", type=int, callback=at_least(1), help="Cores to use; all if not given.")
 STATES = click.option("--max-states", type=int, callback=at_least(1), help="Give up at so many distinct states.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from checker.commands import completing
 from checker.commands import shared_options as shared
 from checker.commands.common import (
     HELD,
@@ -56,15 +57,25 @@ Examples:
 @click.option("--rounds", default=1000, show_default=True, help="Ticks.")
 @click.option("--proposals", type=int, help="Proposals, spread evenly over the ticks (5).")
 @click.option("--partition", metavar="S,D,...", help="Directed pairs; nothing that S sends arrives at D.")
-@click.option("--protocol", default="db19", show_default=True, metavar="NAME", help=PROTOCOL_HELP)
+@click.option(
+    "--protocol",
+    default="db19",
+    show_default=True,
+    metavar="NAME",
+    shell_complete=completing.protocols,
+    help=PROTOCOL_HELP,
+)
 @shared.START
-@click.option("--budget", "own_budgets", multiple=True, metavar="NAME=N", help=OWN_BUDGETS_HELP)
+@click.option(
+    "--budget", "own_budgets", multiple=True, metavar="NAME=N", shell_complete=completing.budgets, help=OWN_BUDGETS_HELP
+)
 @shared.VARIANT
 @shared.REPAIR
 @click.option(
     "--network",
     default="",
     metavar="NAME",
+    shell_complete=completing.networks,
     help="zab: fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered, fifo.",
 )
 @click.option("--oracle", default="", metavar="NAME", help="zab: lab, the lab's election; else the seed names leaders.")
@@ -84,7 +95,10 @@ Examples:
 @click.option("--check", is_flag=True, help="Judge the run by every property of histories.")
 @click.option("--trace", type=PATH, metavar="FILE", help="With --check: save the first violation as a trace.")
 @HTML
-@click.option("--engine", metavar="NAME", help="compiled (the default), or interpret (plain Python).")
+@click.option(
+    "--engine", metavar="NAME", shell_complete=completing.engines("compiled", "interpret"),
+    help="compiled (the default), or interpret (plain Python).",
+)  # fmt: skip
 @shared.ANSWER_JSON
 @format_options("simulate")
 def simulate(**flags: Any) -> Answer:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from checker.commands import completing
 from checker.commands.common import Answer, Subcommand
 from checker.commands.publishing import publish
 from checker.ending import HELD, NO_VERDICT, VIOLATED
@@ -28,7 +29,7 @@ MATRIX = "Ask every row of every release instead; what is known is in FILE, and 
 
 
 @click.command(cls=Subcommand)
-@click.argument("issues", nargs=-1, metavar="[ZK-NNNN]...")
+@click.argument("issues", nargs=-1, metavar="[ZK-NNNN]...", shell_complete=completing.rows)
 @click.option("--time-limit", type=float, metavar="SECONDS", help=HELP)
 @click.option(
     "--split", is_flag=True, help="Take each step by itself: the same rows, with several times as many states."
@@ -36,7 +37,13 @@ MATRIX = "Ask every row of every release instead; what is known is in FILE, and 
 @click.option("--matrix", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help=MATRIX)
 @click.option("--stop-after", type=float, metavar="SECONDS", help="Begin no cell of it after that.")
 @click.option("--residue", is_flag=True, help="Ask what is left with all known repairs instead.")
-@click.option("--release", default="", metavar="NUMBER", help="Whose residue (the newest).")
+@click.option(
+    "--release",
+    default="",
+    metavar="NUMBER",
+    shell_complete=completing.zookeeper_releases,
+    help="Whose residue (the newest).",
+)
 @click.option("--json", "as_json", is_flag=True, help="The residue as JSON.")
 def zookeeper(
     issues: tuple[str, ...],

@@ -211,7 +211,10 @@ def is_free(s: State, word: int) -> bool:
 
 
 def remaining_work(s: State) -> int:
-    """Return how many steps ample processes can take until none is left: the ranking function of the proviso."""
+    """Return how many steps ample processes can take until none is left: the ranking function of the proviso.
+
+    It is not generated: the world's text has it (`zabspec/worlds/connections.py`).
+    """
     raise NotBound("remaining_work")
 
 

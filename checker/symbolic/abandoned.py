@@ -99,5 +99,7 @@ class _Hook:
         self.before = before
 
     def __call__(self, problem: Any) -> None:
-        if problem.exc_type is not Abandoned:
+        # while ctypes converts an argument, it makes an error of its own of what is raised
+        converting = problem.exc_type is ctypes.ArgumentError and Abandoned.__name__ in str(problem.exc_value)
+        if problem.exc_type is not Abandoned and not converting:
             self.before(problem)

@@ -18,9 +18,10 @@ from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
 from checker.search.code import SearchCode
 from checker.search.search import Search
-from invariants import NO_RUNTIME_ERROR, Property, properties_of
+from invariants import NO_RUNTIME_ERROR, Property, core, properties_of
 from tests.sources import never, some
 from traces import Trace, TraceError, build_trace, read_trace, to_text, verify, write_trace
+from traces.record.failure import named_from
 from traces.record.runner import failing_trace
 from traces.replay.replay import replay
 from traces.shorten.minimise import minimise
@@ -457,3 +458,9 @@ def test_a_progress_property_that_errs_is_no_verdict_and_said_to_err(case: str, 
     assert "no verdict: a run-time error: " in told
     assert said in told
     assert "leave its range" not in told
+
+
+def test_a_file_of_ours_is_named_from_where_the_packages_lie(tmp_path: Path) -> None:
+    path, _ = text_with(tmp_path, *OF_AUTHOR["below"][:2])
+    for model in (Model(Configuration()), model_of(path)[0]):
+        assert named_from(model, core.__file__) == str(Path("invariants", "core.py"))

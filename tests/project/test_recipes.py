@@ -18,6 +18,7 @@ from tests.fuzz import ends
 from tests.patience import HANG
 from traces.record.instrumented import InstrumentedWorld
 from traces.record.worlds import BY_NAME, EVERY
+from zabspec.language import Int
 from zabspec.worlds import actor
 from zabspec.worlds.steps import BUDGETS, KINDS
 
@@ -149,6 +150,13 @@ def test_every_world_is_named_where_the_recipe_says_and_only_there() -> None:
         if any(re.search(rf"\b{name}\b", path.read_text()) for name in called)
     }
     assert named == places
+
+
+@pytest.mark.parametrize("watched", EVERY, ids=lambda watched: str(watched.world.name))
+def test_the_simulator_has_an_order_for_every_network(watched: InstrumentedWorld) -> None:
+    order = next(f.kind for f in watched.world.simulated_fields() if f.name == "order")
+    assert isinstance(order, Int)
+    assert (order.lo, order.hi) == (0, max(watched.world.networks.values()))
 
 
 def test_every_recipe_is_followed() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 import z3
@@ -177,6 +179,21 @@ def test_after_an_interrupted_request_z3_is_used_by_one_thread_alone():
     """In a process that goes on, as a notebook does: what was interrupted has ended before the next query begins."""
     done = subprocess.run([sys.executable, "-c", ABANDONED], capture_output=True, text=True, timeout=HANG, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "True\nTrue\n1\n", "")
+
+
+@pytest.mark.parametrize(
+    ("problem", "is_told"),
+    [
+        (abandoned.Abandoned(), False),
+        (ctypes.ArgumentError("argument 1: Abandoned: "), False),
+        (ctypes.ArgumentError("argument 1: TypeError: wrong type"), True),
+        (ValueError("Abandoned"), True),
+    ],
+)
+def test_only_what_ends_an_abandoned_thread_is_not_told(problem: BaseException, is_told: bool):
+    told: list[object] = []
+    abandoned._Hook(told.append)(SimpleNamespace(exc_type=type(problem), exc_value=problem))
+    assert bool(told) == is_told
 
 
 def test_z3_is_refused_while_an_interrupted_request_uses_it(monkeypatch: pytest.MonkeyPatch):

@@ -136,7 +136,8 @@ def named_from(model: Model, file: str) -> str:
     own = getattr(sys.modules.get(text.module.__name__, text.module), "__file__", None)
     if own is None or file.startswith("<") or (is_own_file(file) and not is_own_file(own)):
         return said_file(file)
-    return os.path.relpath(file, os.path.dirname(own))
+    beside = os.path.relpath(file, os.path.dirname(own))
+    return said_file(file) if is_own_file(file) and beside.startswith(os.pardir) else beside
 
 
 def said(model: Model, trouble: BaseException) -> str:

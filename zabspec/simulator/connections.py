@@ -45,6 +45,7 @@ DATAGRAM = 5  # it belongs to no connection: a message of an election
 # What an end asks of the numbers of what it takes, by network (as `worlds/connections.py` names them):
 # each in turn; later than the last; nothing; in turn, or the last again.
 FIFO, LOSSY, UNORDERED, DUPLICATING = 0, 1, 2, 3
+LAST_ORDER = DUPLICATING
 
 RECOVERY_TICKS = 150  # a process that has not recovered by then, and some jitter, tries anew
 ORACLE_TICKS = 10
@@ -69,7 +70,7 @@ def connection_fields() -> tuple[Field, ...]:
     number = Int(0, 2**16 - 1)
     pair = (NODE, NODE)
     return (
-        Field("order", Int(0, 3), net, (), "FIFO, LOSSY, UNORDERED or DUPLICATING"),
+        Field("order", Int(0, LAST_ORDER), net, (), "FIFO, LOSSY, UNORDERED or DUPLICATING"),
         Field("opened", number, net, pair, "connections between two processes so far (lower first)"),
         Field("connection", number, net, pair, "which of them this is"),
         Field("follower_end", Bool(), net, pair, "the follower's end is open"),

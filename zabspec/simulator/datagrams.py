@@ -33,7 +33,7 @@ def datagram_fields() -> tuple[Field, ...]:
     return (
         Field("deadline", tick, Role.NETWORK, (NODE,), "when the election timer fires"),
         Field("heartbeat_due", tick, Role.NETWORK, (NODE,), "when the heartbeat timer fires"),
-        Field("order", Int(0, 2), Role.NETWORK, (), "ANY_ORDER, as the lab has it, ORDERED or IN_ORDER"),
+        Field("order", Int(0, IN_ORDER), Role.NETWORK, (), "ANY_ORDER, as the lab has it, ORDERED or IN_ORDER"),
         Field("arrives", tick, Role.NETWORK, (NODE, NODE), "in an order: when what was sent last this way arrives"),
     )
 

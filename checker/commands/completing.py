@@ -1,0 +1,197 @@
+"""Complete the words of a command line in a shell: `zabcheck completion` prints the script that asks.
+
+Values are those of the protocol on the line. A line that is not finished never ends with an error, and nothing
+is written but the candidates.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from checker.ending import HELD, Answer
+from zabspec.configuration import Parameters
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem, ShellComplete
+
+    from zabspec.protocols.registry import Protocol
+
+__all__ = [
+    "ASKED", "SHELLS", "budgets", "candidates", "disks", "engines", "entries", "formats", "networks", "progress",
+    "properties", "protocols", "releases", "repairs", "rows", "script", "starts", "variants", "zookeeper_releases",
+    "zookeeper_variants",
+]  # fmt: skip
+
+ASKED = "_ZABCHECK_COMPLETE"  # the environment variable by which a shell asks, as click names it
+SHELLS = ("bash", "zsh", "fish")
+
+Completed = list["CompletionItem"]
+Completer = Callable[[click.Context, click.Parameter, str], Completed]
+
+
+def shell_named(name: str, command: click.Command) -> ShellComplete:
+    """
+    Raises:
+        UsageError: there is no such shell.
+    """
+    from click.shell_completion import get_completion_class
+
+    found = get_completion_class(name) if name in SHELLS else None
+    if found is None:
+        raise click.UsageError(f"there is no completion for {name!r}; there is for {', '.join(SHELLS)}")
+    return found(command, {}, "zabcheck", ASKED)
+
+
+def script(name: str, command: click.Command) -> Answer:
+    """Return the script that a shell reads.
+
+    Raises:
+        UsageError: there is no such shell.
+    """
+    from click.shell_completion import ShellComplete
+
+    shell = shell_named(name, command)
+    return Answer(HELD, [ShellComplete.source(shell)])  # bash's own would first run bash, to see how old it is
+
+
+def candidates(command: click.Command) -> Answer:
+    """Return what may stand where the cursor is, for the shell that asks by `ASKED`."""
+    name, _, instruction = os.environ.get(ASKED, "").partition("_")
+    try:
+        shell = shell_named(name, command)
+        if instruction == "source":
+            return script(name, command)
+        if instruction != "complete":
+            return Answer(HELD)
+        with contextlib.redirect_stdout(io.StringIO()):  # a protocol's source may print
+            text = shell.complete()
+    except Exception:  # the line is not finished: what is wrong with it is told once it is
+        return Answer(HELD)
+    return Answer(HELD, [text] if text else [])
+
+
+def choice(names: Callable[[click.Context], Iterable[str]], commas: bool = False, files: str = "") -> Completer:
+    """Complete one of some names.
+
+    Args:
+        names: which there are, given the rest of the line.
+        commas: several stand in one word, with commas between them.
+        files: what stands there may be a `file` or a `dir` as well.
+    """
+
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> Completed:
+        from click.shell_completion import CompletionItem
+
+        before, comma, last = incomplete.rpartition(",") if commas else ("", "", incomplete)
+        taken = before.split(",")
+        out = [CompletionItem(before + comma + n) for n in names(ctx) if n.startswith(last) and n not in taken]
+        # the shells take files where no name fits, if that is asked for first
+        return [CompletionItem(incomplete, type=files), *out] if files else out
+
+    return complete
+
+
+def protocol_on_line(ctx: click.Context) -> str:
+    """Return the name of the protocol on the line, or else the command's own."""
+    name = ctx.params.get("protocol")
+    if not isinstance(name, str) or not name:
+        name = next((p.default for p in ctx.command.params if p.name == "protocol"), None)
+    if not isinstance(name, str) or not name:
+        return Parameters.protocol
+    return name
+
+
+def protocol_of(ctx: click.Context) -> Protocol:
+    """Return the protocol on the line.
+
+    Raises:
+        ConfigError: its source is wrong.
+        KeyError: there is no such protocol.
+    """
+    from zabspec.protocols.registry import PROTOCOLS
+
+    return PROTOCOLS[protocol_on_line(ctx)]
+
+
+def of_registry(ctx: click.Context) -> Iterable[str]:
+    from zabspec.protocols.registry import NAMES
+
+    return NAMES
+
+
+def of_properties(ctx: click.Context) -> Iterable[str]:
+    from invariants import properties_of
+
+    name = protocol_on_line(ctx)
+    return (p.name for p in properties_of(name) if p.judges(name))
+
+
+def of_progress(ctx: click.Context) -> Iterable[str]:
+    from zabspec.live.phase import stable_phase
+    from zabspec.model import Configuration, Model
+
+    return (p.name for p in stable_phase(Model(Configuration(protocol=protocol_on_line(ctx)))).goals)
+
+
+def of_entries(ctx: click.Context) -> Iterable[str]:
+    from checker.ci.shipped import gallery
+
+    there = gallery()
+    return (*there.groups, *(check.name for check in there.matrix.checks))
+
+
+def of_rows(ctx: click.Context) -> Iterable[str]:
+    from checker.zookeeper.rows import ROWS
+
+    return (f"ZK-{r.issue}" for r in ROWS)
+
+
+def zookeeper() -> Protocol:
+    """Return the protocol of the commands that are of ZooKeeper alone."""
+    from zabspec.protocols.registry import PROTOCOLS
+
+    return PROTOCOLS["zookeeper"]
+
+
+def of_releases(protocol: Protocol) -> Iterable[str]:
+    return (number for numbers in protocol.declared.releases.values() for number in numbers)
+
+
+def of_disks(ctx: click.Context) -> Iterable[str]:
+    from zabspec.timed.setting import DISKS
+
+    return DISKS
+
+
+def of_formats(ctx: click.Context) -> Iterable[str]:
+    from checker.requests.export import FORMATS
+
+    return FORMATS
+
+
+def engines(*names: str) -> Completer:
+    """Complete one of a command's engines."""
+    return choice(lambda ctx: names)
+
+
+protocols = choice(of_registry, files="file")
+variants = choice(lambda ctx: protocol_of(ctx).variants, commas=True)
+repairs = choice(lambda ctx: (name for name, v in protocol_of(ctx).variants.items() if v.repairs), commas=True)
+releases = choice(lambda ctx: of_releases(protocol_of(ctx)))
+starts = choice(lambda ctx: protocol_of(ctx).starts)
+networks = choice(lambda ctx: protocol_of(ctx).world.networks)
+budgets = choice(lambda ctx: (f"{name}=" for name in protocol_of(ctx).budgets))
+properties = choice(of_properties)
+progress = choice(of_progress)
+entries = choice(of_entries)
+rows = choice(of_rows)
+zookeeper_releases = choice(lambda ctx: of_releases(zookeeper()), commas=True)
+zookeeper_variants = choice(lambda ctx: zookeeper().variants, commas=True)
+disks = choice(of_disks)
+formats = choice(of_formats)

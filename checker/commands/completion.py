@@ -1,0 +1,25 @@
+"""`zabcheck completion`: what a shell reads to complete the words of a command."""
+
+from __future__ import annotations
+
+import click
+
+from checker.commands import completing
+from checker.commands.common import Answer, Subcommand
+
+__all__ = ["completion"]
+
+EXAMPLES = """\b
+Where each reads it:
+  bash   eval "$(zabcheck completion bash)"          in ~/.bashrc
+  zsh    eval "$(zabcheck completion zsh)"           in ~/.zshrc, behind compinit
+  fish   zabcheck completion fish > ~/.config/fish/completions/zabcheck.fish
+"""
+
+
+@click.command(cls=Subcommand, epilog=EXAMPLES)
+@click.argument("shell", type=click.Choice(completing.SHELLS))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> Answer:
+    """Print what has a shell complete commands, flags and names: those of the protocol on the line."""
+    return completing.script(shell, ctx.find_root().command)
