@@ -3,60 +3,26 @@
 from __future__ import annotations
 
 import json
-import random
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from checker.errors import RequestError
 from checker.requests.judge import JudgeRequest, answer
-from tests.definitions import OF_HISTORIES, Row, judged_by_definition, unknowns
+from tests.definitions import OF_HISTORIES, judged_by_definition, unknowns
 from tests.histories import Synthetic
 from tests.judge_tables import rows_of as rows_of_history
 from tests.judge_tables import verdicts_of, written
 from tests.judging.test_judge_definitions import Made, contradicts, rows_of
 from tests.models import much
+from tests.small_tables import small_table
 from traces.judging.single_run import judge_rows
-from traces.tables.table import COLUMNS, OBSERVED
+from traces.tables.table import OBSERVED
 
 NAME = "dsn-causal-order"
 OTHERS = ("po-causal-order", "causal-order", "strict-causality")
 BY = {name: OF_HISTORIES[name] for name in (NAME, *OTHERS)}
-
-
-def small(seed: int) -> list[Row]:
-    """A small random table: whoever likes broadcasts, often as the primary of a new epoch, and delivers or skips; in
-    some tables also what is broadcast later."""
-    source = random.Random(seed)
-    nodes, skips = source.choice((2, 3)), source.choice((0.0, 0.1, 0.4))
-    early = source.choice((0.0, 0.0, 0.3))
-    txns: list[Row] = []
-    for k in range(4):
-        epoch = txns[-1]["epoch"] + (source.random() < 0.7) if txns else 1
-        counter = 1 + sum(t["epoch"] == epoch for t in txns)
-        txns.append({"epoch": epoch, "counter": counter, "identity": k})
-    sent = 0
-    had: dict[int, list[int]] = {p: [] for p in range(nodes)}
-    rows: list[Row] = []
-
-    def note(kind: str, **values: Any) -> None:
-        rows.append(dict.fromkeys(name for name, *_ in COLUMNS) | {"kind": kind, "time": len(rows), "run": 0} | values)
-
-    note("run", index=nodes)
-    for _ in range(source.randint(3, 12)):
-        p = source.randrange(nodes)
-        if sent < len(txns) and source.random() < 0.4:
-            note("abcast", process=p, primary_epoch=txns[sent]["epoch"], attempt=0, **txns[sent])
-            sent += 1
-            continue
-        left = [k for k in range(len(txns) if source.random() < early else sent) if k not in had[p]]
-        if left:
-            k = left[0] if source.random() >= max(skips, early) else source.choice(left)
-            had[p].append(k)
-            note("abdeliver", process=p, **{"pass": 0}, **txns[k])
-    return rows
 
 
 @pytest.mark.slow(seconds=4)
@@ -64,7 +30,7 @@ def test_thousands_of_small_tables_are_judged_as_naively() -> None:
     seen: Counter[str] = Counter()
     beside: Counter[tuple[str, str]] = Counter()
     for seed in range(much(20_000, 1200)):
-        made = small(seed)
+        made = small_table(seed)
         words = judged_by_definition(made, by=BY)
         said = verdicts_of(judge_rows(rows_of(made), OBSERVED, (NAME,)))[NAME]
         assert words is not None

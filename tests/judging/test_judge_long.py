@@ -143,7 +143,9 @@ def test_properties_without_a_kernel_are_not_judged_of_long_histories(
     parts = tuple(parts_of(written(tmp_path / "t.parquet", [rows_of(History(3, tuple(orderly())))], longest=37)))
     tally = judge_history(Unit(parts, True), ALL, one_by_one, EACH)
     assert verdicts_of(tally)["total-order"] == "not judged"
-    assert any("is too long for one task" in note and "total-order, dsn-causal-order of it" in note for note in tally.notes)
+    assert any(
+        "is too long for one task" in note and "total-order, dsn-causal-order of it" in note for note in tally.notes
+    )
 
 
 @pytest.mark.parametrize("k", EDGES)

@@ -44,7 +44,7 @@ SERVERS: dict[str, Any] = {
 # Of each kind a request with no field at its default.
 FULL: dict[str, dict[str, Any]] = {
     "minimise": {"trace": "t.json", "output": "o.json", "search": 1.5},
-    "export": {"trace": "t.json", "form": "text", "output": "o.txt"},
+    "export": {"trace": "t.json", "form": "svg", "output": "o.svg", "relation": "broadcasts", "cone": 3},
     "export-model": {
         "model": ModelRequest("db19", nodes=2), "properties": ("prefix",), "symmetry": False, "output": "M.tla",
     },
