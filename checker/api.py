@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike, fspath
 from types import ModuleType
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from checker.answers import Explored, Inductive, Judged, Replayed, Simulated
 from checker.errors import NoVerdict, RequestError
@@ -20,10 +20,17 @@ from zabspec.authoring.declaration import ConfigError, Declaration
 from zabspec.deprecated import Contradiction, current_keys
 from zabspec.language import LanguageError
 from zabspec.protocols.registry import Protocol
+from zabspec.simulator.run import Run
 
-__all__ = ["NoVerdict", "RequestError", "explore", "judge", "prove_inductive", "replay", "simulate"]
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = [
+    "NoVerdict", "RequestError", "causal_graph", "explore", "judge", "prove_inductive", "replay", "simulate",
+]  # fmt: skip
 
 
+AnyRun = Trace | Simulated | Run | str | PathLike[str] | Sequence[str | PathLike[str]]
 AnyProtocol = Protocol | Declaration | ModuleType | str | PathLike[str]
 Names = Sequence[str | Property]
 
@@ -186,6 +193,27 @@ def judge(table: str | PathLike[str], **options: Unpack[Judging]) -> Judged:
 
     with sentences():
         return Judged(answer(JudgeRequest(fspath(table), **fields_of(JudgeRequest, options))))
+
+
+def causal_graph(run: AnyRun, relation: str = "broadcasts", number: int | None = None) -> nx.DiGraph[int]:
+    """Return the events of a run and what happens before what, as a graph of `networkx` (docs/causality.md).
+
+    There is a path from one event to another if and only if the first happens before the second.
+
+    Args:
+        run: a trace or its file, an answer of `simulate` or its run, an event table, or the paths of text logs of
+            ZooKeeper servers.
+        relation: `broadcasts`, of DSN'11's Definition III.1: abcasts and deliveries of transactions; or `messages`, of
+            all that processes do and the messages between them, which a table and a log do not have.
+        number: of a run in an event table; None: the table has one alone.
+
+    Raises:
+        RequestError: there is no such run or relation, or the run does not have what the relation needs.
+        NoVerdict: the simulated run has no end.
+    """
+    from checker.requests.causality import causal_graph as made
+
+    return made(run.run if isinstance(run, Simulated) else run, relation, number)
 
 
 def prove_inductive(protocol: AnyProtocol = "zab", **options: Unpack[Inducting]) -> Inductive:

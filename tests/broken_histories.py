@@ -86,6 +86,14 @@ def same_server_twice(s: Synthetic) -> None:
     s.deliver(1, b, a)
 
 
+def lost_by_the_process_that_leads_again(s: Synthetic) -> None:
+    s.abcast(0, 1)
+    s.end_pass(0)
+    b = s.abcast(0, 2)
+    s.choose(2, b)
+    s.deliver(1, b)
+
+
 def rivals(s: Synthetic) -> None:
     s.abcast(0, 1)
     s.abcast(1, 1)
@@ -123,16 +131,17 @@ def never_chosen(s: Synthetic) -> None:
 
 BREAKS: dict[Callable[[Synthetic], None], str] = {
     of_nowhere: "integrity",
-    without_what_others_delivered_before: "total-order po-causal-order",
+    without_what_others_delivered_before: "total-order po-causal-order dsn-causal-order",
     second_pass_in_another_order: "total-order agreement",
     twice_in_one_pass: "total-order agreement",
-    each_its_own: "agreement po-causal-order",
-    second_without_first: "local-primary-order po-causal-order prefix",
-    second_before_first: "local-primary-order po-causal-order causal-order",
+    each_its_own: "agreement po-causal-order dsn-causal-order",
+    second_without_first: "local-primary-order po-causal-order dsn-causal-order prefix",
+    second_before_first: "local-primary-order po-causal-order dsn-causal-order causal-order",
     later_primary_first: "global-primary-order primary-integrity strict-causality causal-order",
     primary_behind: "primary-integrity",
     rivals_delivered: "strict-causality one-primary-an-epoch",
-    same_server_twice: "causal-order strict-causality one-primary-an-epoch",
+    same_server_twice: "causal-order dsn-causal-order strict-causality one-primary-an-epoch",
+    lost_by_the_process_that_leads_again: "dsn-causal-order",
     rivals: "one-primary-an-epoch",
     under_one_zxid: "unique-zxid",
     established_twice: "one-leader-an-epoch",

@@ -102,6 +102,20 @@ class Story:
         return [(self.txn(at[i]), self.txn(at[j])) for i, j in pairs]
 
     @cached_property
+    def happened_before(self) -> list[tuple[Any, Any]]:
+        """Definition III.1: broadcasts of which the one happens before the other, the events being broadcasts and
+        deliveries: events of a process are in its order, and a broadcast comes before each delivery of what it is
+        of."""
+        events = [(i, r) for i, r in self.rows if r["kind"] in ("abcast", "abdeliver")]
+        pairs = {(i, j) for i, a in events for j, b in events if i < j and a["process"] == b["process"]}
+        pairs |= {(i, j) for i, a in self.abcasts for j, b in self.deliveries if self.txn(a) == self.txn(b)}
+        for k, _ in events:
+            into, out = [i for i, j in pairs if j == k], [j for i, j in pairs if i == k]
+            pairs |= {(i, j) for i in into for j in out}
+        at = dict(self.abcasts)
+        return [(self.txn(at[i]), self.txn(at[j])) for i, j in pairs if i in at and j in at]
+
+    @cached_property
     def global_pairs(self) -> list[tuple[Any, Any]]:
         return self.pairs(lambda i, a, j, b: a["primary_epoch"] < b["primary_epoch"])
 
@@ -289,6 +303,11 @@ def ladis_total_order(s: Story) -> tuple[bool, bool]:
     return not any((u, t) in before for t, u in before), bool(before)
 
 
+def dsn_causal_order(s: Story) -> tuple[bool, bool]:
+    """III.1: if abcast(t) happens before abcast(u) and a process delivers u, it must also deliver t, before u."""
+    return s.must(s.happened_before), s.second(s.happened_before)
+
+
 DEFINITIONS: dict[str, Callable[[Story], tuple[bool, bool]]] = {
     f.__name__.replace("_", "-"): f
     for f in (
@@ -297,11 +316,17 @@ DEFINITIONS: dict[str, Callable[[Story], tuple[bool, bool]]] = {
         chosen_in_later_histories, delivered_is_chosen, unique_zxid, delivered_stands,
     )
 }  # fmt: skip
-OF_HISTORIES = DEFINITIONS | {"ladis-total-order": ladis_total_order}  # which no table is judged by
+OF_HISTORIES = DEFINITIONS | {
+    "ladis-total-order": ladis_total_order,  # which no table is judged by
+    "dsn-causal-order": dsn_causal_order,  # which no kernel judges tables by
+}
 MENDED = ("integrity", "agreement", "prefix", "strict-causality", "delivered-is-chosen")  # others stay broken
 
 
-def judged_complete(rows: Sequence[Row], nodes: int) -> dict[str, str]:
+Definitions = dict[str, Callable[[Story], tuple[bool, bool]]]
+
+
+def judged_complete(rows: Sequence[Row], nodes: int, by: Definitions = DEFINITIONS) -> dict[str, str]:
     """What is said of rows that leave nothing unknown, at the end of every moment."""
     columns = [c for c in OF_TXN if any(r["kind"] in WITH_TXN and r[c] is not None for r in rows)]
     own = [r for r in rows if r["kind"] in HISTORY]
@@ -310,11 +335,11 @@ def judged_complete(rows: Sequence[Row], nodes: int) -> dict[str, str]:
     met: set[str] = set()
     for end in ends or [0]:
         story = Story(own[:end], columns, nodes)
-        for name in MENDED if end < len(own) else DEFINITIONS:
-            holds, premise = DEFINITIONS[name](story)
+        for name in (n for n in by if n in MENDED or end == len(own)):
+            holds, premise = by[name](story)
             broken |= set() if holds else {name}
             met |= {name} if premise and (name == "agreement" or end == len(own)) else set()
-    return {n: "violated" if n in broken else "held" if n in met else "premise not reached" for n in DEFINITIONS}
+    return {n: "violated" if n in broken else "held" if n in met else "premise not reached" for n in by}
 
 
 # --- completions -------------------------------------------------------------------------------------
@@ -416,15 +441,17 @@ def filled(
             yield full
 
 
-def judged_by_definition(rows: Sequence[Row], most: int = 400) -> dict[str, set[str]] | None:
+def judged_by_definition(
+    rows: Sequence[Row], most: int = 400, by: Definitions = DEFINITIONS
+) -> dict[str, set[str]] | None:
     """What is said of each property in the completions of a run; None: there are too many."""
     ways = completed(rows, most)
     if ways is None:
         return None
-    out: dict[str, set[str]] = {name: set() for name in DEFINITIONS}
+    out: dict[str, set[str]] = {name: set() for name in by}
     begun = any(r["kind"] == "run" for r in rows)
     for full in ways:
         for nodes in [nodes_of(full)] if begun else [1, 2, 3, 4, 5, 7, 12]:
-            for name, word in judged_complete(full, nodes or 0).items():
+            for name, word in judged_complete(full, nodes or 0, by).items():
                 out[name].add(word)
     return out

@@ -68,9 +68,10 @@ def written(path: Path, many: Iterable[Rows], **settings: int) -> Path:
 
 
 def verdicts_of(tally: Totals) -> Verdicts:
-    """The verdicts of the one run that was judged."""
+    """The verdicts of the one run that was judged; a property that was not asked of it is not judged."""
     assert tally.runs == 1
-    return {p.name: COUNTS[int(tally.counts[k].argmax())] for k, p in enumerate(OF_TABLES)}
+    said = {p.name: tally.counts[k] for k, p in enumerate(OF_TABLES)}
+    return {name: COUNTS[int(counts.argmax())] if counts.any() else "not judged" for name, counts in said.items()}
 
 
 def judged_alone(path: Path, h: History, moments: Moments | None = None) -> Verdicts:

@@ -21,9 +21,10 @@ EXAMPLES = """\b
 Examples:
   zabcheck --variant small-quorum --nodes 2 --depth 12 --trace run.trace.json
   zabcheck export run.trace.json --to html --output run.html
+  zabcheck export run.trace.json --to svg --cone 12     what step 12 depends on
   zabcheck export --model --to tla --nodes 3     the same model for TLC
 """
-OF_TRACES = ("trace", "form", "output", "model")
+OF_TRACES = ("trace", "form", "output", "model", "relation", "cone")
 
 
 def refuse_model_options() -> None:
@@ -45,6 +46,8 @@ def refuse_model_options() -> None:
     help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.",
 )  # fmt: skip
 @click.option("--output", type=PATH, metavar="FILE", help="Where to; stdout if not given.")
+@click.option("--relation", default="", metavar="NAME", help="With --to graphml: messages (the default) or broadcasts.")
+@click.option("--cone", type=int, metavar="STEP", help="In a picture: steps that STEP does not depend on are faint.")
 @click.option("--model", is_flag=True, help="Not a trace but a whole model, to tla; the options below say which.")
 @shared.PROTOCOL
 @shared.VARIANT
@@ -64,13 +67,18 @@ def refuse_model_options() -> None:
     help="State only this property (repeatable).",
 )  # fmt: skip
 @click.option("--no-symmetry", is_flag=True, help="The configuration has TLC count renamings of a state apart.")
-def export(trace: Path | None, form: str, output: Path | None, model: bool, **flags: Any) -> Answer:
+def export(
+    trace: Path | None, form: str, output: Path | None, model: bool, relation: str, cone: int | None, **flags: Any
+) -> Answer:
     """Write a saved trace in another form, or a whole model as a TLA+ module.
 
     A trace: as text, JSON, ITF (Apalache, Quint), a Mermaid diagram, a page to walk through (HTML), a picture (SVG,
-    PNG) or an event table (Parquet). A model (--model): to tla, a module and its .cfg beside it, which TLC explores.
+    PNG), an event table (Parquet) or a graph of what happens before what (GraphML). A model (--model): to tla, a
+    module and its .cfg beside it, which TLC explores.
     """
     if model:
+        if relation or cone is not None:
+            raise click.UsageError(f"{'--relation' if relation else '--cone'} is for a trace, not for --model")
         if trace is not None:
             raise click.UsageError("--model writes a model, and a trace is given: one of the two")
         if form != "tla":
@@ -79,7 +87,7 @@ def export(trace: Path | None, form: str, output: Path | None, model: bool, **fl
     refuse_model_options()
     if trace is None and form != "tla":
         raise click.UsageError("Missing argument 'TRACE'.")
-    data = answer(ExportRequest(str(trace or ""), form, str(output or "")))
+    data = answer(ExportRequest(str(trace or ""), form, str(output or ""), relation, cone))
     return Answer(HELD, [] if output is not None else [data.decode()])
 
 

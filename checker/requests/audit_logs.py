@@ -92,6 +92,8 @@ def properties(history: TextHistory) -> tuple[dict[str, str], list[Broken]]:
         broken.append(Broken(v.property, step_of(said), why, said))
     out = {}
     for p, counts in zip(JUDGED, tally.counts, strict=True):
+        if not p.default:
+            continue
         out[p.name] = next((word for word, count in zip(COUNTS, counts, strict=True) if count), "not judged")
     return out, broken
 

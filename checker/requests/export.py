@@ -10,16 +10,20 @@ from checker.errors import NoVerdict, RequestError
 from checker.output_files import check_writable, save_file
 from checker.plain_text import plain
 from checker.requests.carried import verified_trace
+from checker.requests.causality import causal_graph, check_relation
 from checker.requests.model import near
 from checker.requests.saved import TraceRequest
 
 if TYPE_CHECKING:
     from traces import Trace
+    from traces.pictures.picture import Cone
 
 __all__ = ["FORMATS", "ExportRequest", "answer"]
 
 TLA = "tla"  # of models alone
-FORMATS = ("text", "json", "itf", "mermaid", "html", "svg", "png", "parquet", TLA)
+GRAPHML = "graphml"
+DRAWN = ("html", "svg", "png")
+FORMATS = ("text", "json", "itf", "mermaid", *DRAWN, "parquet", GRAPHML, TLA)
 INTO_FILES = {"parquet": "an event table", "png": "a PNG"}  # nothing for a terminal
 
 
@@ -30,12 +34,16 @@ class ExportRequest(TraceRequest):
     Attributes:
         form: one of `FORMATS` but `tla`.
         output: the file that is written; empty: none.
+        relation: of `graphml`, what happens before what: `messages` or `broadcasts`; empty: the first.
+        cone: of a picture, the step whose cone is drawn: what it does not depend on is faint; None: all is drawn.
     """
 
     kind: ClassVar[str] = "export"
 
     form: str = ""
     output: str = ""
+    relation: str = ""
+    cone: int | None = None
 
     def validate(self) -> None:
         if self.form == TLA:
@@ -60,6 +68,12 @@ def answer(request: ExportRequest) -> bytes:
     from traces.pictures.png import NoRasterizer
 
     form, output = request.form, Path(request.output) if request.output else None
+    if request.relation:
+        if form != GRAPHML:
+            raise RequestError(f"--relation is for --to {GRAPHML}")
+        check_relation(request.relation)
+    if request.cone is not None and form not in DRAWN:
+        raise RequestError(f"--cone is for a picture: --to {', '.join(DRAWN[:-1])} or {DRAWN[-1]}")
     if output is not None:
         check_writable(output, "--output", regular=form == "parquet")
     given = verified_trace(Path(request.trace))
@@ -67,12 +81,46 @@ def answer(request: ExportRequest) -> bytes:
         write_table(given, output)
         return b""
     try:
-        data = PICTURES[form](given) if form in PICTURES else plain(EXPORTS[form](given)).encode()
+        if form == GRAPHML:
+            data = graph_in(given, request.relation)
+        elif form in PICTURES:
+            data = PICTURES[form](given, cone_of(given, request.cone))
+        else:
+            data = plain(EXPORTS[form](given)).encode()
     except NoRasterizer as problem:
         raise RequestError(str(problem)) from None
     if output is not None:
         save_file(output, data)
     return data
+
+
+def graph_in(trace: Trace, relation: str) -> bytes:
+    """What happens before what in a trace, as GraphML.
+
+    Raises:
+        RequestError: broadcasts are asked for, and the protocol has none.
+    """
+    from traces.causality.graph import MESSAGES
+    from traces.causality.graphml import graphml_of
+
+    return graphml_of(causal_graph(trace, relation or MESSAGES)).encode()
+
+
+def cone_of(trace: Trace, step: int | None) -> Cone | None:
+    """What a step of a trace depends on, by the messages between processes.
+
+    Raises:
+        RequestError: there is no such step.
+    """
+    from traces.causality.graph import MESSAGES, cone
+    from traces.pictures.picture import Cone
+
+    if step is None:
+        return None
+    graph = causal_graph(trace, MESSAGES)
+    if step not in graph:
+        raise RequestError(f"--cone {step}: the steps of this run are 1 to {len(trace.steps)}")
+    return Cone(step, frozenset(graph) - cone(graph, step))
 
 
 def write_table(trace: Trace, output: Path) -> None:

@@ -30,7 +30,7 @@ class JudgeRequest(Request):
     Attributes:
         table: a Parquet file, or a folder of them.
         protocol: of a table of a user protocol, where its source is now; empty: where the table says.
-        properties: names; none: all of histories.
+        properties: names; none: all of histories that are judged by default.
         engine: `plain` or `spark`; None: Spark for large tables.
         master: of Spark. threads: of `plain`; None: all cores.
         allow_open: what a table leaves open is no reason for "no verdict".
@@ -77,24 +77,26 @@ def answer(request: JudgeRequest) -> JudgedTable:
         source = source_of(table, request.protocol)
         if source is not None:
             units, known = own_units(request, source)
+            usual = known
         elif request.protocol:
             raise RequestError(f"--protocol is for tables of your own protocol, and {table} is none")
         else:
-            units, known = event_units(request)
+            units, known, usual = event_units(request)
         tally = judged(units, request) if units else None
         if tally is None or not tally.runs:
             raise TableError(f"{table}: there is no run in this table")
     except TableError as problem:
         raise RequestError(str(problem)) from None
-    asked = tuple(name for name in known if not request.properties or name in request.properties)
+    asked = tuple(name for name in known if name in (request.properties or usual))
     unsettled = ("undecided",) if request.allow_open else ("undecided", "open")
     settled = source is None or any_is(tally, asked, ("held", "violated", "premise not reached", "open"))
     code = VIOLATED if tally.violations else NO_VERDICT if any_is(tally, asked, unsettled) or not settled else HELD
     return JudgedTable(request.table, tally, asked, code, request.as_json())
 
 
-def event_units(request: JudgeRequest) -> tuple[Sequence[Unit], list[str]]:
-    """The units of an event table, and the properties that such tables are judged by.
+def event_units(request: JudgeRequest) -> tuple[Sequence[Unit], list[str], list[str]]:
+    """The units of an event table, the properties that such tables are judged by, and those of them that are judged
+    where none is named.
 
     Raises:
         TableError: it is none.
@@ -105,7 +107,7 @@ def event_units(request: JudgeRequest) -> tuple[Sequence[Unit], list[str]]:
 
     known = [p.name for p in JUDGED]
     check_names(request.properties, known)
-    return read_units(Path(request.table)), known
+    return read_units(Path(request.table)), known, [p.name for p in JUDGED if p.default]
 
 
 def own_units(request: JudgeRequest, source: Source) -> tuple[Sequence[Unit], list[str]]:

@@ -150,6 +150,23 @@ def two_of_rivals_are_in_no_order(s: Synthetic) -> Iterator[None]:
     s.deliver(0, s.abcast(2, 2))
 
 
+def of_one_process_in_two_epochs(s: Synthetic) -> Iterator[None]:
+    s.abcast(0, 1)
+    s.end_pass(0)
+    b, c = s.abcast(1, 2), s.abcast(0, 3)
+    s.deliver(2, b)
+    yield
+    s.deliver(2, c)
+
+
+def delivered_before_it_was_broadcast(s: Synthetic) -> Iterator[None]:
+    s.deliver(0, Txn(2, 1, 2))
+    a = s.abcast(0, 1)
+    s.deliver(1, a)
+    yield
+    s.abcast(1, 2)
+
+
 def of_its_own_epoch(s: Synthetic) -> Iterator[None]:
     a, b = s.abcast(0, 1), s.abcast(0, 2)
     s.state.current_epoch[1] = 1
@@ -278,6 +295,9 @@ PREMISES: tuple[tuple[str, Story], ...] = (
     ("po-causal-order", second_of_its_instance),
     ("po-causal-order", preceded_by_what_its_primary_delivered),
     ("strict-causality", two_by_one_process),
+    ("dsn-causal-order", of_one_process_in_two_epochs),
+    ("dsn-causal-order", preceded_by_what_its_primary_delivered),
+    ("dsn-causal-order", delivered_before_it_was_broadcast),
     ("prefix", second_of_its_instance),
     ("prefix", led_twice),
     ("causal-order", led_twice),

@@ -78,7 +78,7 @@ def test_every_property_says_where_the_paper_states_it() -> None:
     for p in PROPERTIES:
         assert p.statement, p.name
         assert re.match(r"(DSN'11 (III|V|VI)|LADIS'08 2)", p.source), p.name
-    assert [p.name for p in PROPERTIES if not p.default] == ["invariant-5-literal"]
+    assert [p.name for p in PROPERTIES if not p.default] == ["dsn-causal-order", "invariant-5-literal"]
 
 
 # --- which imply which ---------------------------------------------------------------------------

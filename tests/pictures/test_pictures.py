@@ -221,7 +221,7 @@ def test_the_command_writes_each(tmp_path: Path) -> None:
     from tests.commands.running import run
     from traces import EXPORTS
 
-    assert set(FORMATS) == {*EXPORTS, *PICTURES, "parquet", "tla"}  # the last is of a model, not of a trace
+    assert set(FORMATS) == {*EXPORTS, *PICTURES, "parquet", "graphml", "tla"}  # the last is of a model
     saved = tmp_path / "run.trace.json"
     write_trace(pictured("db19-prefix"), saved)
     for form in ("html", "svg"):

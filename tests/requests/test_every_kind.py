@@ -49,7 +49,7 @@ FULL: dict[str, dict[str, Any]] = {
         "depth": 3, "jobs": 1, "time_limit": 2.0,
     },
     "audit-logs": {"logs": ("zk1.log", "zk2.log")},
-    "export": {"trace": "t.json", "form": "text", "output": "o.txt"},
+    "export": {"trace": "t.json", "form": "svg", "output": "o.svg", "relation": "broadcasts", "cone": 3},
     "export-model": {
         "model": ModelRequest("db19", nodes=2), "properties": ("prefix",), "symmetry": False, "output": "M.tla",
     },

@@ -74,7 +74,7 @@ def judge_plainly(
     """Judge every unit in this process, a unit to a thread.
 
     Args:
-        names: the properties to judge; none: all.
+        names: the properties to judge; none: all that are judged by default.
         shift: of the blocks of a long run.
 
     Raises:

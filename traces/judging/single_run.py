@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from traces.judging.runs import JUDGED, mask_of
-from traces.judging.totals import Totals, Unit, judge_unit
+from traces.judging.totals import Totals, Unit, asked_for, judge_unit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,15 +44,15 @@ class InMemory(Unit):
         return self.rows_of.select(list(columns))
 
 
-def judge_rows(rows: Rows, observes: Sequence[str]) -> Totals:
-    """Judge one run by every property of histories.
+def judge_rows(rows: Rows, observes: Sequence[str], names: Sequence[str] = ()) -> Totals:
+    """Judge one run by properties of histories.
 
     Args:
         rows: of the run.
         observes: which kinds of event their source notes.
+        names: the properties to judge; none: all that are judged by default.
 
     Raises:
         TableError: the rows are no run's.
     """
-    everything = mask_of([p.name for p in JUDGED])
-    return judge_unit(InMemory((), rows_of=rows.as_table(), noted=tuple(observes)), everything)
+    return judge_unit(InMemory((), rows_of=rows.as_table(), noted=tuple(observes)), asked_for(names))

@@ -95,8 +95,8 @@ class Unit:
 
 
 def asked_for(names: Sequence[str]) -> int:
-    """The mask of the properties to judge: all, unless some are named."""
-    return mask_of(names or [p.name for p in JUDGED])
+    """The mask of the properties to judge: all that are judged by default, unless some are named."""
+    return mask_of(names or [p.name for p in JUDGED if p.default])
 
 
 def units_of(parts: Sequence[Part], longest: int = LONGEST) -> list[Unit]:

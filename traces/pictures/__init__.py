@@ -5,26 +5,35 @@ Start with `picture.py`, what there is to draw; then `geometry.py`, `svg.py` and
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 from traces.record.trace import Trace
+
+if TYPE_CHECKING:
+    from traces.pictures.picture import Cone
 
 __all__ = ["PICTURES", "to_html", "to_png", "to_svg"]
 
 
-def to_html(trace: Trace) -> str:
+def to_html(trace: Trace, cone: Cone | None = None) -> str:
     """One page of HTML that needs nothing else: the diagram, a walk through its steps, and all of it as text.
+
+    Args:
+        cone: the step whose cone is drawn; None: all is drawn alike.
 
     Raises:
         TraceError: the trace does not break the property that it is said to break.
     """
     from traces.pictures.html import page
 
-    return page(trace)
+    return page(trace, cone)
 
 
-def to_svg(trace: Trace) -> str:
+def to_svg(trace: Trace, cone: Cone | None = None) -> str:
     """The diagram with the sentence why above it, as an SVG document.
+
+    Args:
+        cone: the step whose cone is drawn; None: all is drawn alike.
 
     Raises:
         TraceError: as `to_html`.
@@ -32,10 +41,10 @@ def to_svg(trace: Trace) -> str:
     from traces.pictures.picture import picture_of
     from traces.pictures.svg import document
 
-    return document(picture_of(trace))
+    return document(picture_of(trace, cone))
 
 
-def to_png(trace: Trace) -> bytes:
+def to_png(trace: Trace, cone: Cone | None = None) -> bytes:
     """The same, rasterised.
 
     Raises:
@@ -44,12 +53,18 @@ def to_png(trace: Trace) -> bytes:
     """
     from traces.pictures.png import rasterised
 
-    return rasterised(to_svg(trace))
+    return rasterised(to_svg(trace, cone))
+
+
+class Draws(Protocol):
+    """Draws a trace in a format; of a cone, what is outside is faint."""
+
+    def __call__(self, trace: Trace, cone: Cone | None = None) -> bytes: ...
 
 
 # By the name of the format; what draws is imported when it is asked for.
-PICTURES: dict[str, Callable[[Trace], bytes]] = {
-    "html": lambda trace: to_html(trace).encode(),
-    "svg": lambda trace: to_svg(trace).encode(),
+PICTURES: dict[str, Draws] = {
+    "html": lambda trace, cone=None: to_html(trace, cone).encode(),
+    "svg": lambda trace, cone=None: to_svg(trace, cone).encode(),
     "png": to_png,
 }

@@ -12,7 +12,7 @@ from traces.explain.names import message_text, process_name
 from traces.explain.why import reason
 from traces.pictures.geometry import geometry_of
 from traces.pictures.markup import FORBIDDEN, Attributes, tag
-from traces.pictures.picture import Picture, picture_of
+from traces.pictures.picture import Cone, Picture, picture_of
 from traces.pictures.signs import legend
 from traces.pictures.states import table_of
 from traces.pictures.svg import STYLE, diagram
@@ -22,13 +22,16 @@ from traces.record.trace import Trace
 __all__ = ["environment", "page", "shown"]
 
 
-def page(trace: Trace) -> str:
+def page(trace: Trace, cone: Cone | None = None) -> str:
     """The page.
+
+    Args:
+        cone: the step whose cone its diagram draws; None: all is drawn alike.
 
     Raises:
         TraceError: the trace does not break the property that it is said to break.
     """
-    return environment().get_template("trace.html.j2").render(style=STYLE, run=shown(trace))
+    return environment().get_template("trace.html.j2").render(style=STYLE, run=shown(trace, cone=cone))
 
 
 @cache
@@ -44,14 +47,15 @@ def environment(*packages: str) -> Environment:
     return out
 
 
-def shown(trace: Trace, name: str = "") -> dict[str, Any]:
+def shown(trace: Trace, name: str = "", cone: Cone | None = None) -> dict[str, Any]:
     """What the template of a run shows.
 
     Args:
         trace: the run.
         name: what the names of its steps begin with, where a page shows several runs.
+        cone: the step whose cone its diagram draws; None: all is drawn alike.
     """
-    picture, why = picture_of(trace), reason(trace)
+    picture, why = picture_of(trace, cone), reason(trace)
     return {
         "name": name,
         "picture": picture,

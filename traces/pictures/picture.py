@@ -22,10 +22,23 @@ from zabspec.language.notation import value_text
 from zabspec.language.schema import NODE, Field
 from zabspec.protocols.registry import PROTOCOLS
 
-__all__ = ["Arrow", "Mark", "Picture", "Row", "Stretch", "picture_of"]
+__all__ = ["Arrow", "Cone", "Mark", "Picture", "Row", "Stretch", "picture_of"]
 
 EPOCHS = ("current_epoch", "epoch", "term", "view", "ballot", "round")  # what a process's epoch is called
 MOST_SAID = 3  # values of a message beside its name in the picture; the rest is in the list of steps
+
+
+@dataclass(frozen=True)
+class Cone:
+    """What a step depends on.
+
+    Attributes:
+        step: its number.
+        outside: the steps that it does not depend on, which are drawn faintly.
+    """
+
+    step: int
+    outside: frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -130,6 +143,7 @@ class Picture:
         stretches, rows, arrows: what is drawn.
         epoch_field, role_field: which fields of a process say its epoch and its role; empty: it has none.
         tool: the version of zabcheck that wrote the trace.
+        cone: the step whose cone is drawn; None: all is drawn alike.
     """
 
     title: str
@@ -145,10 +159,14 @@ class Picture:
     epoch_field: str
     role_field: str
     tool: str
+    cone: Cone | None = None
 
 
-def picture_of(trace: Trace) -> Picture:
+def picture_of(trace: Trace, cone: Cone | None = None) -> Picture:
     """What there is to draw of a trace.
+
+    Args:
+        cone: the step whose cone is drawn; None: all is drawn alike.
 
     Raises:
         TraceError: it does not break the property that it is said to break.
@@ -183,6 +201,7 @@ def picture_of(trace: Trace) -> Picture:
         epochs.name if epochs is not None else "",
         roles.name if roles is not None else "",
         trace.tool,
+        cone,
     )
 
 

@@ -82,6 +82,8 @@ def header(picture: Picture) -> Iterator[tuple[str, str, float]]:
         yield f"{picture.statement} [{picture.source}]", "faint", 6.3
     for rule in picture.changed:
         yield f"Rule changed in this protocol: {rule}", "strong", 6.9
+    if picture.cone is not None:
+        yield f"Faint: no chain of messages leads from there to step {picture.cone.step}.", "strong", 6.9
     yield f"{picture.configuration}; zabcheck {picture.tool}", "faint", 6.3
 
 
@@ -95,9 +97,16 @@ def diagram(picture: Picture, g: Geometry) -> str:
     for k, name in enumerate(picture.lanes):
         parts.append(tag("text", {"class": "strong", "x": g.lanes[k], "y": 20, "text-anchor": "middle"}, text(name)))
     received = [a for a in picture.arrows if a.flight.fate not in SAID]
-    parts += [arrow(a, g) for a in sorted(received, key=lambda a: a.named)]
-    parts += [foreground(picture, p, g) for p in g.rows]
+    for a in sorted(received, key=lambda a: a.named):
+        parts.append(faintly(arrow(a, g), picture, a.flight.sent, a.flight.ended))
+    parts += [faintly(foreground(picture, p, g), picture, p.row.number) for p in g.rows]
     return "".join(parts)
+
+
+def faintly(drawn: str, picture: Picture, *steps: int | None) -> str:
+    """What is drawn of some steps, faintly where one of them is outside the cone."""
+    outside = picture.cone is not None and not picture.cone.outside.isdisjoint(steps)
+    return tag("g", {"opacity": "0.2"}, drawn) if outside else drawn
 
 
 def background(p: Placed, g: Geometry) -> str:

@@ -1,0 +1,112 @@
+"""What happens before what in a run: a trace, a simulated run, an event table, or text logs of real servers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from checker.errors import NoVerdict, RequestError
+from checker.requests.model import near
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from traces.causality.graph import Events
+
+__all__ = ["causal_graph", "check_relation"]
+
+PARQUET = b"PAR1"
+
+
+def causal_graph(run: object, relation: str, number: int | None = None) -> nx.DiGraph[int]:
+    """Return the events of a run and what happens before what (`traces/causality/graph.py`).
+
+    Args:
+        run: a trace, a simulated run, or the path of a trace or an event table; or the paths of text logs of servers.
+        relation: `broadcasts` or `messages`.
+        number: of a run in an event table; None: the table has one alone.
+
+    Raises:
+        RequestError: there is no such run or relation, or the source does not have what the relation needs.
+        NoVerdict: the simulated run has no end.
+    """
+    from traces import TraceError
+    from traces.causality.graph import graph_of
+    from traces.causality.sources import MissingData
+    from traces.tables.table import TableError
+    from zabspec.files import Unreadable
+    from zabspec.simulator.run import SimulationError
+
+    check_relation(relation)
+    try:
+        return graph_of(events_in(run, relation, number))
+    except (MissingData, TableError, TraceError) as problem:
+        raise RequestError(str(problem)) from None
+    except Unreadable as problem:
+        named = f"{fspath(run)}: " if isinstance(run, (str, PathLike)) else ""  # of several files the reason names one
+        raise RequestError(f"cannot read {named}{problem}") from None
+    except SimulationError as problem:
+        raise NoVerdict(f"the run has no end: {problem}") from None
+
+
+def check_relation(relation: str) -> None:
+    """
+    Raises:
+        RequestError: there is no such relation.
+    """
+    from traces.causality.graph import RELATIONS
+
+    if relation not in RELATIONS:
+        listed = " and ".join(RELATIONS)
+        raise RequestError(f"there is no relation {relation!r}; there are {listed}{near(relation, RELATIONS)}")
+
+
+def events_in(run: object, relation: str, number: int | None) -> Events:
+    """The events of a run, whatever it is given as.
+
+    Raises:
+        RequestError: it is given as nothing that is a run.
+        MissingData, TableError, TraceError, Unreadable, SimulationError: as the source has it.
+    """
+    from checker.requests.carried import verified_trace
+    from traces import Trace
+    from traces.causality import sources
+    from traces.zookeeper.text_logs import read_text_logs
+    from zabspec.simulator.run import Run
+
+    path = Path(fspath(run)) if isinstance(run, (str, PathLike)) else None
+    if path is not None and is_table(path):
+        return sources.events_of_table(path, relation, number)
+    if number is not None:
+        raise RequestError("number is for a run in an event table")
+    if path is not None:
+        return sources.events_of_trace(verified_trace(path), relation)
+    if isinstance(run, Trace):
+        return sources.events_of_trace(run, relation)
+    if isinstance(run, Run):
+        return sources.events_of_run(run, relation)
+    if isinstance(run, Sequence) and run and all(isinstance(x, (str, PathLike)) for x in run):
+        history = read_text_logs([Path(fspath(x)) for x in run])
+        silent = frozenset(key for key, line in history.lines.items() if line is None)
+        return sources.events_of_logs(history.rows, relation, history.servers, silent)
+    raise RequestError(f"a run is a trace, a simulated run, or a file or files of one, not {type(run).__name__}")
+
+
+def is_table(path: Path) -> bool:
+    """Whether a path is an event table: a folder, or a file that begins as Parquet does.
+
+    Raises:
+        Unreadable: it cannot be read.
+    """
+    from zabspec.files import opened
+
+    if path.is_dir():
+        return True
+    with opened(path, pipes=True) as fd:
+        try:
+            return os.pread(fd, len(PARQUET), 0) == PARQUET
+        except OSError:  # a pipe has no places
+            return False

@@ -1,0 +1,101 @@
+"""Causal broadcast: every process may broadcast at any time, and nothing is delivered before what it depends on.
+
+A message carries which transactions its process had broadcast or delivered by then. A process that lacks one of these
+holds the message back. That is causal order (DSN'11, Definition III.1), and no more: two transactions that know
+nothing of each other are delivered in any order, which strict causality does not allow (Figure 4).
+
+    zabcheck --protocol examples/causal_broadcast.py --property dsn-causal-order --property po-causal-order
+    zabcheck --protocol examples/causal_broadcast.py --property strict-causality
+    zabcheck --protocol examples/causal_broadcast.py --variant unordered --property dsn-causal-order
+
+`docs/causality.md` compares it with zab.
+"""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    Message, MessageName, Node, SetOf, State, Txn, Variant, abcast, abdeliver, declare, receives, send, step, stored,
+)  # fmt: skip
+
+PUT = MessageName("PUT")
+
+
+def state(size):
+    return [
+        stored("count", size.count, "transactions that it has broadcast"),
+        stored("known", SetOf(size.txns), "what it has broadcast or delivered (index = value - 1)"),
+        stored("held", size.txn, "what it has received and not delivered; value 0: nothing", size.txns),
+        stored("needs", SetOf(size.txns), "what must be delivered before that", size.txns),
+    ]
+
+
+def messages(size):
+    return [Message("PUT", {"txn": size.txn, "needs": SetOf(size.txns)})]
+
+
+def epochs(size):
+    return size.nodes
+
+
+def may_abcast(s: State, p: Node) -> bool:
+    """Anybody may, at any time: there is no primary."""
+    return True
+
+
+@step("broadcast")
+def on_abcast(s: State, p: Node) -> None:
+    """p broadcasts, and delivers at once. Its epoch is a number of its own, so that zxids differ."""
+    s.count[p] = s.count[p] + 1
+    t = abcast(s, p, p + 1, s.count[p])
+    for q in range(s.NODES):
+        if q != p:
+            send(s, p, q, PUT(txn=t, needs=s.known[p]))
+    deliver(s, p, t)
+
+
+@receives
+def on_put(s: State, p: Node, m: PUT) -> None:
+    """p holds back what it receives, and delivers all that now lacks nothing."""
+    s.held[p][m.txn.value - 1] = m.txn
+    s.needs[p][m.txn.value - 1] = m.needs
+    for _ in range(s.TXNS):
+        for k in range(s.TXNS):
+            if s.held[p][k].value > 0 and is_ready(s, p, k):
+                deliver(s, p, s.held[p][k])
+                s.held[p][k] = Txn(epoch=0, counter=0, value=0)
+                s.needs[p][k].clear()
+
+
+def is_ready(s: State, p: Node, k: int) -> bool:
+    """Whether p has delivered all that what it holds depends on."""
+    for j in range(s.TXNS):
+        if j in s.needs[p][k] and j not in s.known[p]:
+            return False
+    return True
+
+
+@step("deliver")
+def deliver(s: State, p: Node, t: Txn) -> None:
+    s.known[p].add(t.value - 1)
+    abdeliver(s, p, t)
+
+
+# --- with one rule changed -------------------------------------------------------------------------
+
+
+def always_ready(s: State, p: Node, k: int) -> bool:
+    """Nothing is held back."""
+    return True
+
+
+PROTOCOL = declare(
+    __name__,
+    state=state,
+    messages=messages,
+    transactions=True,
+    epochs=epochs,
+    flight=lambda size: size.txns * size.nodes,
+    variants=[
+        Variant("unordered", "what is received is delivered at once", {"is_ready": always_ready}, rule="deliver"),
+    ],
+)

@@ -1,0 +1,312 @@
+"""The graph of what happens before what, from each source, and the cone of an event."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+
+import zabcheck
+from checker.errors import RequestError
+from checker.requests.export import ExportRequest, answer
+from tests.definitions import Row, Story
+from tests.models import much
+from tests.small_tables import small_table
+from tests.zookeeper.written import shared
+from traces import Trace, build_trace
+from traces.causality import sources
+from traces.causality.graph import ABCAST, MESSAGES, cone, graph_of, precedence
+from traces.causality.graphml import graphml_of
+from traces.causality.sources import COLUMNS, events_of_rows
+from traces.record.runner import Runner
+from zabspec.model import Configuration, Model
+from zabspec.simulator.run import Run
+
+pytest.importorskip("pyarrow", reason="event tables")
+EXAMPLES = Path(__file__).parents[2] / "examples"
+ASKED = Configuration(nodes=3, txns=2, timeouts=2, crashes=1, losses=1)
+
+
+def walk(configuration: Configuration, seed: int, length: int) -> Trace:
+    """A random run."""
+    import random
+
+    source, model = random.Random(seed), Model(configuration)
+    runner, words = Runner(model), []
+    for _ in range(length):
+        possible = runner.possible()
+        if not possible:
+            break
+        words.append(source.choice(possible))
+        runner.step(words[-1])
+    return build_trace(model, None, words)
+
+
+def figure_3() -> Trace:
+    """The shortest run of zab that breaks causal order."""
+    found = zabcheck.explore(nodes=2, txns=2, timeouts=1, crashes=0, losses=0, properties=["dsn-causal-order"])
+    trace = found["dsn-causal-order"].trace
+    assert isinstance(trace, Trace)
+    return trace
+
+
+# --- broadcasts: Definition III.1 ------------------------------------------------------------------
+
+
+def columns_of(rows: list[Row]) -> dict[str, list[Any]]:
+    return {name: [r[name] for r in rows] for name in COLUMNS}
+
+
+@pytest.mark.slow(seconds=2)
+def test_broadcasts_are_ordered_as_the_naive_judge_orders_them() -> None:
+    seen: Counter[int] = Counter()
+    for seed in range(much(5000, 600)):
+        rows = small_table(seed)
+        story = Story([r for r in rows if r["kind"] != "run"], ("identity", "epoch", "counter"), 3)
+        graph = graph_of(events_of_rows(columns_of(rows), "a table", frozenset()))
+        wanted = {(f"t{t[0]} <{t[1]},{t[2]}>", f"t{u[0]} <{u[1]},{u[2]}>") for t, u in story.happened_before if t != u}
+        assert precedence(graph) == wanted, (seed, rows)
+        seen[len(wanted)] += 1
+    assert len(seen) > 5, seen
+
+
+def test_a_trace_and_its_table_and_its_run_have_the_same_order(tmp_path: Path) -> None:
+    trace = figure_3()
+    table = tmp_path / "run.events.parquet"
+    answer(ExportRequest(str(saved(trace, tmp_path)), "parquet", str(table)))
+    graphs = [zabcheck.causal_graph(x) for x in (trace, saved(trace, tmp_path), table)]
+    assert [d["text"] for _, d in graphs[0].nodes(data=True)] == [
+        "p1 abcasts t1 <1,1>", "p1 abcasts t2 <2,1>", "p0 delivers t2 <2,1>",
+    ]  # fmt: skip
+    assert [precedence(g) for g in graphs] == [{("t1 <1,1>", "t2 <2,1>")}] * 3
+    assert [nx.get_node_attributes(g, "time") for g in graphs[1:]] == [{1: 14, 2: 31, 3: 36}] * 2
+
+
+def saved(trace: Trace, folder: Path) -> Path:
+    from traces import write_trace
+
+    write_trace(trace, folder / "run.trace.json")
+    return folder / "run.trace.json"
+
+
+def test_what_a_handler_does_in_a_step_is_in_its_order() -> None:
+    """A process of the causal broadcast broadcasts and delivers in one step."""
+    found = zabcheck.explore(EXAMPLES / "causal_broadcast.py", txns=2, properties=["strict-causality"])
+    graph = zabcheck.causal_graph(found["strict-causality"].trace)
+    edges = {(graph.nodes[a]["text"], graph.nodes[b]["text"]) for a, b in graph.edges}
+    assert ("p0 abcasts t1 <1,1>", "p0 delivers t1 <1,1>") in edges
+    assert graph.edges[1, 2]["why"] == "process, broadcast"
+    assert precedence(graph) == set()
+
+
+def test_a_simulated_run_and_its_table_have_the_same_order(tmp_path: Path) -> None:
+    from traces.tables.recorded import rows_of_run
+    from traces.tables.table import TableWriter
+
+    run = Run(14, rounds=500, proposals=4)
+    with TableWriter(tmp_path / "t.parquet") as table:
+        table.add(rows_of_run(run, 7))
+    one, other = zabcheck.causal_graph(run), zabcheck.causal_graph(tmp_path / "t.parquet", number=7)
+    assert len(one) == len(other) > 8
+    assert precedence(one) == precedence(other) != set()
+    assert precedence(one) == precedence(zabcheck.causal_graph(zabcheck.simulate(seed=14, rounds=500, proposals=4)))
+
+
+def test_what_a_table_does_not_say_is_said_of_its_graph() -> None:
+    rows = small_table(11)
+    at = [k for k, r in enumerate(rows) if r["kind"] == "abcast"]
+    graph = graph_of(events_of_rows(columns_of(rows), "a table", frozenset()))
+    assert graph.graph["incomplete"] == ""
+    rows[at[0]]["process"] = None
+    graph = graph_of(events_of_rows(columns_of(rows), "a table", frozenset()))
+    assert "1 broadcast of a process that is not known" in graph.graph["incomplete"]
+    node = next(n for n, d in graph.nodes(data=True) if d["kind"] == ABCAST)
+    assert "process" not in graph.nodes[node]
+    rows[at[1]]["identity"] = None
+    graph = graph_of(events_of_rows(columns_of(rows), "a table", frozenset()))
+    assert "some rows do not say identity" in graph.graph["incomplete"]
+
+
+def test_a_real_ensembles_logs_tell_of_broadcasts() -> None:
+    logs = sorted((shared() / "healthy_small").glob("server*/zookeeper.log"))
+    graph = zabcheck.causal_graph(logs)
+    kinds = Counter(d["kind"] for _, d in graph.nodes(data=True))
+    assert kinds[ABCAST] >= 666
+    assert nx.is_directed_acyclic_graph(graph)
+    assumed = sum(d["assumed"] for _, d in graph.nodes(data=True))
+    assert f"{assumed} events in no line" in graph.graph["incomplete"]
+    with pytest.raises(RequestError, match="tell of no message"):
+        zabcheck.causal_graph(logs, MESSAGES)
+
+
+# --- messages --------------------------------------------------------------------------------------
+
+
+def sender(trace: Trace, number: int) -> int | None:
+    """Which step sent what a step received, by what the trace numbers; None: it received nothing."""
+    m = trace.steps[number - 1].message
+    if m is None or trace.steps[number - 1].word.row.loses:
+        return None
+    for step in trace.steps[:number]:
+        for s in step.sent:
+            ends = (s.source, s.destination, s.connection, s.number, s.kind, s.fields)
+            if ends == (m.source, m.destination, m.connection, m.number, m.kind, m.fields):
+                return step.number
+    raise AssertionError
+
+
+@pytest.mark.slow(seconds=4)
+@pytest.mark.parametrize(
+    "configuration",
+    [ASKED, Configuration("db19", nodes=3, txns=2, timeouts=3, heartbeats=2, drops=1)],
+    ids=lambda c: c.protocol,
+)
+def test_messages_are_edges_and_nothing_else_is(configuration: Configuration) -> None:
+    received = 0
+    for seed in range(much(30, 6)):
+        trace = walk(configuration, seed, 60)
+        graph = zabcheck.causal_graph(trace, MESSAGES)
+        wanted = {(s, k) for k in range(1, len(trace.steps) + 1) if (s := sender(trace, k)) is not None}
+        received += len(wanted)
+        last: dict[int, int] = {}
+        for step in trace.steps:
+            if step.process is not None:
+                wanted |= {(last[step.process], step.number)} if step.process in last else set()
+                last[step.process] = step.number
+        assert set(graph.edges) == wanted
+        assert all(a < b for a, b in graph.edges)
+    assert received > 50
+
+
+def test_every_receipt_of_a_simulated_run_has_its_sending() -> None:
+    graph = zabcheck.causal_graph(Run(14, rounds=400, proposals=3), MESSAGES)
+    assert nx.is_directed_acyclic_graph(graph)
+    kinds = nx.get_node_attributes(graph, "kind")
+    receipts = [n for n, kind in kinds.items() if kind == "deliver"]
+    assert len(receipts) > 50
+    for n in receipts:
+        (sent,) = [a for a in graph.predecessors(n) if graph.edges[a, n]["why"].split(", ")[-1] != "process"]
+        assert kinds[sent] == "send"
+        assert graph.nodes[sent]["time"] <= graph.nodes[n]["time"]
+
+
+def test_the_cone_of_a_step_is_what_leads_to_it() -> None:
+    trace = figure_3()
+    graph = zabcheck.causal_graph(trace, MESSAGES)
+    naive = {36}
+    for number in range(36, 0, -1):
+        if number in naive:
+            p = trace.steps[number - 1].process
+            before = [s.number for s in trace.steps[: number - 1] if s.process == p]
+            naive |= {*before[-1:], *(s for s in [sender(trace, number)] if s is not None)}
+    assert cone(graph, 36) == naive
+    assert {(a, b) for a in (1, 9) for b in cone(graph, a, future=True)} == {
+        (a, b) for a in (1, 9) for b in graph if a in cone(graph, b)
+    }
+    with pytest.raises(KeyError):
+        cone(graph, 37)
+    with pytest.raises(ValueError, match="ordered by the relation broadcasts"):
+        precedence(graph)
+
+
+def test_a_picture_of_a_cone_draws_faintly_what_is_outside(tmp_path: Path) -> None:
+    trace = figure_3()
+    path = str(saved(trace, tmp_path))
+    inside = cone(zabcheck.causal_graph(trace, MESSAGES), 8)
+    drawn = answer(ExportRequest(path, "svg", cone=8)).decode()
+    faint = drawn.count('<g opacity="0.2"><g class="step"')
+    assert faint == 36 - len(inside) > 0
+    assert "Faint: no chain of messages leads from there to step 8." in drawn
+    assert "opacity" not in answer(ExportRequest(path, "svg")).decode()
+    page = answer(ExportRequest(path, "html", cone=8)).decode()
+    assert page.count('<g opacity="0.2"><g class="step"') == faint
+    with pytest.raises(RequestError, match="the steps of this run are 1 to 36"):
+        answer(ExportRequest(path, "svg", cone=0))
+    with pytest.raises(RequestError, match="--cone is for a picture: --to html, svg or png"):
+        answer(ExportRequest(path, "graphml", cone=3))
+    with pytest.raises(RequestError, match="--relation is for --to graphml"):
+        answer(ExportRequest(path, "svg", relation="messages"))
+    with pytest.raises(RequestError, match="there is no relation 'nope'"):
+        answer(ExportRequest(path, "graphml", relation="nope"))
+
+
+# --- GraphML, and what is refused ------------------------------------------------------------------
+
+
+def test_graphml_is_read_again_as_the_graph(tmp_path: Path) -> None:
+    path = str(saved(figure_3(), tmp_path))
+    for relation in ("", "broadcasts"):
+        data = answer(ExportRequest(path, "graphml", relation=relation))
+        read = nx.read_graphml(io.BytesIO(data), node_type=int)
+        graph = zabcheck.causal_graph(path, relation or MESSAGES)
+        assert dict(read.nodes(data=True)) == dict(graph.nodes(data=True))
+        assert {(a, b): d["why"] for a, b, d in read.edges(data=True)} == nx.get_edge_attributes(graph, "why")
+        assert read.graph["relation"] == (relation or MESSAGES)
+
+
+def test_graphml_has_no_character_that_xml_has_not() -> None:
+    graph = nx.DiGraph()
+    graph.add_node(1, text="a\x00b<&>\ud800")
+    read = nx.read_graphml(io.BytesIO(graphml_of(graph).encode()), node_type=int)
+    assert read.nodes[1]["text"] == "a\N{REPLACEMENT CHARACTER}b<&>\N{REPLACEMENT CHARACTER}"
+
+
+def test_what_is_no_run_is_refused_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "text").write_text("PAR1 and no more")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "json").write_text("{}")
+    table = tmp_path / "t.parquet"
+    from traces.tables.recorded import rows_of_run
+    from traces.tables.table import TableWriter
+
+    with TableWriter(table) as out:
+        for number in (1, 2):
+            out.add(rows_of_run(Run(14, rounds=400, proposals=3), number))
+    given: list[tuple[Any, dict[str, Any], str]] = [
+        (tmp_path / "nothing", {}, "cannot read .*nothing: No such file"),
+        (tmp_path / "pipe", {}, "cannot read .*pipe: this is not a regular file"),
+        (tmp_path / "text", {}, "not a Parquet file"),
+        (tmp_path / "empty", {}, "no Parquet file|there is no"),
+        (tmp_path / "json", {}, "is not a"),
+        (table, {}, "has several runs: name one by its number"),
+        (table, {"number": 3}, "has no run 3"),
+        (table, {"number": 10**30}, "has no run 1000"),
+        (table, {"number": 1, "relation": "messages"}, "does not say which message a receipt is of"),
+        (figure_3(), {"number": 1}, "number is for a run in an event table"),
+        (figure_3(), {"relation": "message"}, "there is no relation 'message'; .* did you mean messages"),
+        (17, {}, "not int"),
+        ([], {}, "not list"),
+        (Run(1, 3, 50, 0, protocol=str(EXAMPLES / "token_ring.py")), {}, "has no transactions"),
+        (walk(Configuration(str(EXAMPLES / "token_ring.py")), 1, 3), {}, "has no transactions"),
+    ]
+    for run, options, said in given:
+        with pytest.raises(RequestError, match=said):
+            zabcheck.causal_graph(run, **options)
+    monkeypatch.setattr(sources, "MOST", 1)
+    with pytest.raises(RequestError, match="a graph has at most 1 events"):
+        zabcheck.causal_graph(table, number=1)
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "causality.md"
+
+
+def test_the_example_of_the_page_says_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    found = re.findall(r"```python\n(.*?)```\n\n<!-- output -->\n```text\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+    assert len(found) == PAGE.read_text().count("```python") >= 1
+    for program, output in found:
+        exec(compile(program, str(PAGE), "exec"), {})
+        assert capsys.readouterr().out == output
+
+
+def test_networkx_is_imported_only_for_a_graph() -> None:
+    program = "import sys, zabcheck; zabcheck.explore, zabcheck.causal_graph; assert 'networkx' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=PAGE.parents[1])
