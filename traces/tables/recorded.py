@@ -230,14 +230,14 @@ def rows_of_run(run: Run, number: int = 0, watch: Any = lambda _: None, every: b
     return heard[-1]
 
 
-def rows_of_trace(trace: Trace, number: int = 0) -> Rows:
+def rows_of_trace(trace: Trace) -> Rows:
     """What happens in a trace, its schedule run again; a step is a moment.
 
     Raises:
         TraceError: the schedule is not the explorer's.
     """
     runner = Runner(trace.model)
-    rows = Rows(number, trace.configuration.nodes, flags_of(trace))
+    rows = Rows(0, trace.configuration.nodes, flags_of(trace))
     history = History(runner.names, trace.model.txn, rows, trace.configuration.protocol)
     for step in trace.steps:
         history.time += 1
