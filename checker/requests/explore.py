@@ -149,8 +149,7 @@ def explored_once(task: EngineTask) -> tuple[Exploration, int, str]:
     from checker.explore.breadth_first import Explorer
     from checker.explore.interpret import Interpreter
     from checker.requests.restart import first_limits, outgrown, reduction_off, restarted
-    from checker.requests.running import failed_at_start, out_of_time, ready_in_time
-    from checker.requests.spark import on_spark
+    from checker.requests.running import failed_at_start, on_spark, out_of_time, ready_in_time
 
     model, judged, limits, request = task.model, task.judged, task.limits, task.request
     symmetry_off = "" if request.symmetry else "--no-symmetry"

@@ -1,4 +1,4 @@
-"""An engine, run on a task: with a checkpoint, and not before the model is ready."""
+"""An engine, run on a task: with a checkpoint, on Spark, and not before the model is ready."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from zabspec.model import Model
 
-__all__ = ["Compile", "EngineTask", "failed_at_start", "out_of_time", "ready_in_time"]
+__all__ = ["Compile", "EngineTask", "failed_at_start", "on_spark", "out_of_time", "ready_in_time"]
 
 # Makes machine code of a model, with the properties checked, whether with symmetry, and whether with every step;
 # returns it, and why without symmetry.
@@ -152,3 +152,41 @@ def out_of_time(judged: Sequence[Property], limits: Limits, engine: str) -> Expl
     nothing.expanded_levels = -1
     nothing.compile_seconds = (limits.seconds or 0.0) - limits.spent
     return nothing
+
+
+def on_spark(task: EngineTask) -> tuple[Exploration, str]:
+    """Explore on Spark; return the result, and why symmetry was not used although the request has it.
+
+    Raises:
+        RequestError: Spark is not installed, or the checkpoint does not go with the request.
+        NoVerdict: Spark failed before anything was found.
+    """
+    from traces.spark import NoSpark, SparkFailed
+    from traces.spark.session import LOCAL, check_installed, is_local
+
+    request, limits = task.request, replace(task.limits, spent=task.limits.spent + task.spent)
+    master, folder = request.master or LOCAL, request.checkpoint or None
+    if folder is None and not is_local(master):
+        raise RequestError(f"--master {master} needs --checkpoint: a folder that all its machines can reach")
+    try:
+        check_installed("numpy")
+        from checker.distributed.checkpoint import Refused
+        from checker.distributed.run import Request, explore_on_spark
+        from checker.distributed.storage import StorageError
+    except NoSpark as problem:
+        raise RequestError(str(problem)) from None
+    wide = request.fingerprint == 128
+    where = Request(master, folder, request.resume, wide, every_step=request.every_step)
+    try:
+        with task.watch.exploring() as progress:
+            exploration, asymmetry = explore_on_spark(
+                task.model.configuration, task.judged, request.symmetry, limits, request.keep_going, where, progress
+            )
+    except (NoSpark, Refused, StorageError) as problem:
+        raise RequestError(str(problem)) from None
+    except SparkFailed as problem:
+        raise NoVerdict(str(problem)) from None
+    if exploration.stopped and folder is not None:
+        task.watch.note(f"the checkpoint {folder} is at depth {exploration.expanded_levels}; --resume goes on from it")
+    exploration.compile_seconds = task.spent - exploration.seconds
+    return exploration, asymmetry
