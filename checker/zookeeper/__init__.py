@@ -1,5 +1,5 @@
 """The track record: known bugs of ZooKeeper, found again in the model of each release (docs/zookeeper.md).
 
 Start with `rows.py`, a row for each bug, then `record.py`, which checks a row. `matrix.py` checks every row against
-every release, `refinement.py` the coarse steps of the protocol against fine ones.
+every release, `residue.py` what is left with all known repairs.
 """
