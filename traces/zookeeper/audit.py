@@ -14,7 +14,7 @@ from typing import Any
 from traces.zookeeper.agree import Agreement, Each
 from traces.zookeeper.decode import Broken, decoded, zxid_text
 from traces.zookeeper.digests import digest_findings, restart_findings, snapshot_digests
-from traces.zookeeper.ensemble import ConfigError, Ensemble, parse
+from zabspec.ensemble import ConfigError, Ensemble, parse
 from traces.zookeeper.findings import NOTE, VIOLATION, WARN, Finding, worst
 from traces.zookeeper.logs import LogFile, Reader, payload_at, read_log, read_on
 from traces.zookeeper.order import epoch_findings, epoch_value, file_findings, order_findings, snapshot_findings
