@@ -1,7 +1,7 @@
 """Quorum systems of a model: which sets of its processes are quorums (DSN'11 II.1), and which renamings keep them.
 
 A model counts majorities unless it is given a system. A system comes from the `group.` and `weight.` lines of a zoo.cfg
-(`zabspec/ensemble.py`), and is known by one line of text, in which servers are numbered from 1: server k is process k-1.
+(`zabspec/ensemble.py`), and is known by one line of text, in which server k, counted from 1, is process k - 1.
 
     weights 2,1,1,1,0
     groups {1,2},{3,4},{5}

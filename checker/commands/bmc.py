@@ -54,6 +54,7 @@ Examples:
 @shared.TXNS
 @budget_options()
 @shared.START
+@shared.QUORUMS
 @click.option(
     "--network", default="", metavar="NAME", help="fifo, lossy, unordered, duplicating; datagrams, ordered, fifo."
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from checker.commands.common import PATH, PROTOCOL_HELP, at_least, seconds, size
+from checker.commands.common import PATH, PROTOCOL_HELP, at_least, quorums, seconds, size
 
 __all__ = [
     "ANSWER_JSON",
@@ -16,6 +16,7 @@ __all__ = [
     "NO_TRACE",
     "PROPERTY",
     "PROTOCOL",
+    "QUORUMS",
     "RELEASE",
     "REPAIR",
     "REPORT_JSON",
@@ -38,6 +39,10 @@ REPAIR = click.option(
 )
 RELEASE = click.option("--release", default="", metavar="NUMBER", help="Of zookeeper: which release (the newest).")
 START = click.option("--start", default="", metavar="NAME", help="Where runs begin, of what a protocol declares.")
+QUORUMS = click.option(
+    "--quorums", default="", callback=quorums, metavar="majority|FILE",
+    help="Which sets are quorums: of a zoo.cfg's groups and weights (majorities).",
+)  # fmt: skip
 NODES = click.option("--nodes", type=int, help="Processes; as the protocol says if not given, 3.")
 NODES_OR_DECLARED = click.option("--nodes", type=int, help="Processes (3, unless your own protocol says otherwise).")
 TXNS = click.option("--txns", type=int, help="Transactions that may be abcast; 2 if not given.")

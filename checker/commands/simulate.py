@@ -58,6 +58,7 @@ Examples:
 @click.option("--partition", metavar="S,D,...", help="Directed pairs; nothing that S sends arrives at D.")
 @click.option("--protocol", default="db19", show_default=True, metavar="NAME", help=PROTOCOL_HELP)
 @shared.START
+@shared.QUORUMS
 @click.option("--budget", "own_budgets", multiple=True, metavar="NAME=N", help=OWN_BUDGETS_HELP)
 @shared.VARIANT
 @shared.REPAIR
@@ -194,7 +195,7 @@ def check_table(run: Run) -> None:
             not begin in the first state.
     """
     from traces.tables.own import refuse_start
-    from traces.tables.recorded import ready_field
+    from traces.tables.recorded import ready_field, refuse_quorums
     from traces.tables.table import TableError, check_arrow
 
     try:
@@ -202,6 +203,7 @@ def check_table(run: Run) -> None:
         refuse_start(run.start)
         if protocol_named(run.protocol).declared.replicas:
             ready_field(run.protocol)
+            refuse_quorums(run.quorums)
     except TableError as problem:
         raise click.UsageError(str(problem)) from None
 

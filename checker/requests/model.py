@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from checker.errors import NoVerdict, RequestError
+from checker.requests.quorum_system import check_text
 from checker.requests.request import Request, at_least
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class ModelRequest(Request):
             are as the protocol or its world has them.
         network: None or empty: the protocol's own.
         start: the state in which runs begin, of those that the protocol declares.
+        quorums: the text of a quorum system (`zabspec/quorums.py`); empty: majorities.
         max_epoch, channel: the largest epoch, and messages in a channel; None: derived from the budgets.
     """
 
@@ -42,11 +44,13 @@ class ModelRequest(Request):
     budgets: Mapping[str, int] = field(default_factory=dict)
     network: str = ""
     start: str = ""
+    quorums: str = ""
     max_epoch: int | None = None
     channel: int | None = None
 
     def validate(self) -> None:
         at_least(self, 1, "max_epoch", "channel")
+        check_text(self.quorums)
 
     def configuration(self, literal: bool = False, promises: bool = False) -> Configuration:
         """Return the configuration of the model.
@@ -84,6 +88,7 @@ class ModelRequest(Request):
                 channel=self.channel or 0,
                 budgets=own,
                 start=self.start,
+                quorums=self.quorums,
                 promises=promises,
                 **ours,
             )

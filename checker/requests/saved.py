@@ -114,7 +114,9 @@ def configuration_of(given: Mapping[str, object]) -> Configuration | None:
         from zabspec.model import Configuration
 
         run = SimulateRequest.from_json(given).run()
-        return Configuration(run.protocol, run.variant, run.nodes, network=run.network, start=run.start)
+        return Configuration(
+            run.protocol, run.variant, run.nodes, network=run.network, start=run.start, quorums=run.quorums
+        )
     if given["kind"] == "refine":
         from checker.requests.refine import RefineRequest
 

@@ -56,7 +56,7 @@ def write_own(run: Run, path: Path) -> str:
     seen = [e for e in events if e["event"] == "observe"]
     rows = [Row(e.get("process"), e["observation"], e["tick"], e["fields"]) for e in seen]
     said = {"protocol": run.protocol, "text": run.text, "nodes": run.nodes, "budgets": run.budgets}
-    said |= {"variant": run.variant, "network": run.network, "table": run.table_budget}
+    said |= {"variant": run.variant, "network": run.network, "table": run.table_budget, "quorums": run.quorums}
     return write_rows(rows, said, path)
 
 
@@ -73,7 +73,8 @@ def write_own_trace(trace: Trace, path: Path) -> str:
     rows = [Row(x.process, x.name, time, x.fields) for time, moment in enumerate(moments) for x in moment]
     said = {"protocol": c.protocol, "text": text_of(c.protocol), "nodes": c.nodes, "budgets": c.budgets}
     spent = {name: n for name, n in c.as_dict().items() if n and name in BUDGETS}
-    return write_rows(rows, said | {"variant": c.variant, "network": c.network, "table": spent}, path)
+    said |= {"variant": c.variant, "network": c.network, "table": spent, "quorums": c.quorums}
+    return write_rows(rows, said, path)
 
 
 def refuse_start(start: str) -> None:
@@ -150,7 +151,7 @@ def source_of(path: Path, protocol: str = "") -> Source | None:
         budgets: dict[str, Any] = {str(name): int(n) for name, n in said["table"].items()}
         c = Configuration(
             where, str(said["variant"]), nodes=int(said["nodes"]), network=str(said["network"]),
-            budgets=str(said["budgets"]), **budgets,
+            budgets=str(said["budgets"]), quorums=str(said.get("quorums", "")), **budgets,
         )  # fmt: skip
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
         if isinstance(problem, ConfigError):
