@@ -153,7 +153,7 @@ def why_not_symmetric(code: Stepped, walks: int = 16, length: int = 40, seed: in
     """
     source = random.Random(seed)
     size = code.layout.size
-    renamings = code.model.configuration.renamings
+    renamings = len(code.layout.schema.renamings)
     if renamings == 1:
         return ""
     states = sum(1 << k for k, p in enumerate(code.properties) if p.of != STEP)

@@ -621,9 +621,9 @@ def canonical_text(layout: Layout) -> str:
     whose state has the least hash. Returns that hash, in c[n] how many renamings leave the
     state as it is, and in c[n + 1] which one led to it."""
     n = layout.schema.nodes
-    if layout.schema.quorums is not None:
-        return canonical_in_group_text(layout)
     total = len(Permutations(n).all)
+    if len(layout.schema.renamings) < total:
+        return canonical_in_group_text(layout)
     stride = Permutations(n).stride
 
     def places() -> list[str]:
