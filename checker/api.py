@@ -59,6 +59,7 @@ class Exploring(Sizes, total=False):
 
     repair: str
     start: str
+    quorums: str | PathLike[str]
     depth: int
     properties: Names
     require_witness: bool | Sequence[str]
@@ -100,6 +101,7 @@ class Simulating(TypedDict, total=False):
     engine: str
     budgets: Mapping[str, int]
     start: str
+    quorums: str | PathLike[str]
 
 
 class Judging(TypedDict, total=False):

@@ -90,6 +90,7 @@ Examples:
 @click.option("--txns", type=int, help="Transactions that may be abcast (2).")
 @budget_options()
 @shared.START
+@shared.QUORUMS
 @click.option(
     "--network",
     default="",

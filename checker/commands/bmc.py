@@ -55,6 +55,7 @@ Examples:
 @shared.TXNS
 @budget_options()
 @shared.START
+@shared.QUORUMS
 @click.option(
     "--network", default="", metavar="NAME", shell_complete=completing.networks,
     help="fifo, lossy, unordered, duplicating; datagrams, ordered, fifo.",

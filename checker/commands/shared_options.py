@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from checker.commands import completing
-from checker.commands.common import PATH, PROTOCOL_HELP, at_least, seconds, size
+from checker.commands.common import PATH, PROTOCOL_HELP, at_least, quorums, seconds, size
 
 __all__ = [
     "ANSWER_JSON",
@@ -17,6 +17,7 @@ __all__ = [
     "NO_TRACE",
     "PROPERTY",
     "PROTOCOL",
+    "QUORUMS",
     "RELEASE",
     "REPAIR",
     "REPORT_JSON",
@@ -49,6 +50,10 @@ RELEASE = click.option(
 START = click.option(
     "--start", default="", metavar="NAME", shell_complete=completing.starts,
     help="Where runs begin, of what a protocol declares.",
+)  # fmt: skip
+QUORUMS = click.option(
+    "--quorums", default="", callback=quorums, metavar="majority|FILE",
+    help="Which sets are quorums: of a zoo.cfg's groups and weights (majorities).",
 )  # fmt: skip
 NODES = click.option("--nodes", type=int, help="Processes; as the protocol says if not given, 3.")
 NODES_OR_DECLARED = click.option("--nodes", type=int, help="Processes (3, unless your own protocol says otherwise).")

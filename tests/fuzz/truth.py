@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from traces.record.reading import strict_json
-from traces.zookeeper.ensemble import ConfigError, parse
+from zabspec.ensemble import ConfigError, parse
 from zabspec.worlds.steps import BUDGETS
 
 from .commands import SAMPLES
