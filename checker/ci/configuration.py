@@ -217,8 +217,12 @@ def table_of(path: Path) -> dict[str, Any]:
         raise MatrixError(f"cannot read {path}: {problem.strerror or problem}") from None
     except UnicodeDecodeError:
         raise MatrixError(f"{path} is no TOML: it is not UTF-8") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as problem:
-        raise MatrixError(f"{path} is no TOML: {problem or 'nested too deeply'}") from None
+    except tomllib.TOMLDecodeError as problem:
+        raise MatrixError(f"{path} is no TOML: {problem}") from None
+    except RecursionError:
+        raise MatrixError(f"{path} is no TOML: nested too deeply") from None
+    except ValueError:  # more digits than Python reads
+        raise MatrixError(f"{path} is no matrix of checks: a number in it is too large") from None
 
 
 # --- what may stand in it --------------------------------------------------------------------------
