@@ -153,16 +153,12 @@ def dominators(graph: nx.DiGraph[int], name: str) -> tuple[int | Edge, ...]:
     states, edges = violating(graph, name)
     if FIRST in states:
         return ()
-    ends, violates = set(states), set(edges)
     made: nx.DiGraph[Any] = nx.DiGraph()
     made.add_nodes_from((FIRST, SINK))
-    for a, b, names in graph.edges(data="violates_always"):
-        if a not in ends:  # the run has ended there
-            made.add_edge(a, (a, b))
-            if name not in names:
-                made.add_edge((a, b), b)
-    made.add_edges_from((n, SINK) for n in ends)
-    made.add_edges_from(((a, b), SINK) for a, b in violates if a not in ends)
+    made.add_edges_from((a, (a, b)) for a, b in graph.edges)
+    made.add_edges_from(((a, b), b) for a, b in graph.edges)
+    # what a run does after its first violation takes nothing from what it has gone through by then
+    made.add_edges_from((end, SINK) for end in (*states, *edges))
     there = (nx.ancestors(made, SINK) & nx.descendants(made, FIRST)) | {FIRST, SINK}
     above = nx.immediate_dominators(made.subgraph(there), FIRST)
     out: list[Any] = []

@@ -31,7 +31,7 @@ def made(seed: int) -> nx.DiGraph[int]:
         )  # fmt: skip
     for a in range(count):
         for b in range(count):
-            if graph.nodes[a]["expanded"] and source.random() < 0.3:
+            if source.random() < (0.3 if graph.nodes[a]["expanded"] else 0.1):  # some of its steps may be known
                 steps = tuple(source.sample(["f.1", "f.2", "f.1, f.3", "crash"], source.randint(1, 2)))
                 some = source.random() < 0.1
                 graph.add_edge(
