@@ -77,12 +77,11 @@ Examples:
     context_settings={"max_content_width": 110},
 )
 @shared.PROTOCOL
-@click.option(
+@shared.named(
     "--variant",
-    default="",
-    metavar="NAMES",
-    shell_complete=completing.variants,
-    help="The protocol with a rule changed, or several: a,b; see `zabcheck variants`.",
+    "NAMES",
+    "The protocol with a rule changed, or several: a,b; see `zabcheck variants`.",
+    completing.variants,
 )
 @shared.REPAIR
 @shared.RELEASE
@@ -91,12 +90,11 @@ Examples:
 @budget_options()
 @shared.START
 @shared.QUORUMS
-@click.option(
+@shared.named(
     "--network",
-    default="",
-    metavar="NAME",
-    shell_complete=completing.networks,
-    help="fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered, fifo.",
+    "NAME",
+    "fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered, fifo.",
+    completing.networks,
 )
 @click.option(
     "--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived from the budgets if not given."

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 
 from checker.explore.compiled import Compiled, full_namespace
+from checker.explore.result import Exploration
 from invariants import properties_of
 from invariants.registry import Property
 from zabspec.language import Layout, NodeId, Role, Seq, SetOf, StateView, reference
@@ -245,3 +246,14 @@ class OwnVariant(Model):
     def program(self) -> Program:  # type: ignore[override]
         base = Model(self.configuration).program
         return Program(base.schema, base.types, base.world, base.protocol, overrides=self.overrides)
+
+
+def assert_same_figures(fast: Exploration, slow: Exploration) -> None:
+    """Fails if one of two explorations erred, or they counted otherwise."""
+    assert not fast.error
+    assert not slow.error
+    for what in (
+        "levels", "raw_levels", "distinct", "generated", "terminal", "depth", "complete", "stopped", "step_counts",
+        "event_counts", "witnessed", "expanded_levels",
+    ):  # fmt: skip
+        assert getattr(fast, what) == getattr(slow, what), what

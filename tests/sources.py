@@ -45,6 +45,10 @@ def heard(s: State, l: Node) -> None:
     if s.gave_up:
         s.heard_since = True
 """
+BOUNDED = """PROTOCOL = declare(
+    __name__, state=state, messages=messages, world="connections", bounded_by_world=True, transactions=True
+)
+"""
 LOOK = """def look(s: State, p: Node) -> None:
     disconnect(s, p)
     s.role[p] = LOOKING

@@ -22,24 +22,9 @@ if TYPE_CHECKING:
     from traces.record.verification import verify
 
 __all__ = [
-    "EXPORTS",
-    "Runner",
-    "Step",
-    "Trace",
-    "TraceError",
-    "build_trace",
-    "changes",
-    "headline",
-    "read_trace",
-    "state_json",
-    "to_itf",
-    "to_json",
-    "to_mermaid",
-    "to_text",
-    "verify",
-    "why",
-    "write_trace",
-]
+    "EXPORTS", "Runner", "Step", "Trace", "TraceError", "build_trace", "changes", "headline", "read_trace",
+    "state_json", "to_itf", "to_json", "to_mermaid", "to_text", "verify", "why", "write_trace",
+]  # fmt: skip
 
 # The names of this package, each with the module that has it.
 PLACES = {

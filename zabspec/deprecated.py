@@ -77,7 +77,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
 
 # Variants that are gone: what became of each, as the end of a sentence.
 GONE_VARIANTS: Mapping[str, str] = {
-    "join-acks-proposals": ": zab does that now, without a variant (`acks-ignored` is what it did before)",
+    "join-acks-proposals": ": zab does that now, without a variant (`acks-ignored` is what it did before)"
 }
 
 Json = Any

@@ -56,10 +56,9 @@ Examples:
 @budget_options()
 @shared.START
 @shared.QUORUMS
-@click.option(
-    "--network", default="", metavar="NAME", shell_complete=completing.networks,
-    help="fifo, lossy, unordered, duplicating; datagrams, ordered, fifo.",
-)  # fmt: skip
+@shared.named(
+    "--network", "NAME", "fifo, lossy, unordered, duplicating; datagrams, ordered, fifo.", completing.networks
+)
 @click.option("--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived if not given.")
 @shared.CHANNEL
 @click.option(

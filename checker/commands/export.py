@@ -46,7 +46,7 @@ def refuse_model_options() -> None:
     help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.",
 )  # fmt: skip
 @click.option("--output", type=PATH, metavar="FILE", help="Where to; stdout if not given.")
-@click.option("--relation", default="", metavar="NAME", help="With --to graphml: messages (the default) or broadcasts.")
+@shared.named("--relation", "NAME", "With --to graphml: messages (the default) or broadcasts.")
 @click.option("--cone", type=int, metavar="STEP", help="In a picture: steps that STEP does not depend on are faint.")
 @click.option("--model", is_flag=True, help="Not a trace but a whole model, to tla; the options below say which.")
 @shared.PROTOCOL
@@ -58,9 +58,7 @@ def refuse_model_options() -> None:
 @shared.NODES
 @shared.TXNS
 @budget_options()
-@click.option(
-    "--network", default="", metavar="NAME", shell_complete=completing.networks, help="As `zabcheck` takes it."
-)
+@shared.named("--network", "NAME", "As `zabcheck` takes it.", completing.networks)
 @click.option("--max-epoch", type=int, help="Largest epoch; derived if not given.")
 @click.option("--channel", type=int, help="Messages a channel holds; derived if not given.")
 @click.option(

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from checker.commands import completing
+from checker.commands import shared_options as shared
 from checker.commands.check import CheckOutputs, answer_of, file_options, for_machines, result_of
 from checker.commands.common import HELD, Answer, Subcommand, table
 
@@ -25,7 +26,7 @@ Examples:
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=completing.entries)
-@click.option("--source", default="", metavar="TEXT", help="Those that cite it, or are claimed there.")
+@shared.named("--source", "TEXT", "Those that cite it, or are claimed there.")
 @click.option("--all", "heavy", is_flag=True, help="Those too that take more than a minute.")
 @click.option("--list", "listing", is_flag=True, help="Say what there is, and run nothing.")
 @file_options

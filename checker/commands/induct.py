@@ -34,19 +34,15 @@ NOT_INDUCTIVE = 1
 
 @click.command(cls=Subcommand)
 @shared.PROTOCOL
-@click.option(
-    "--variant", default="", metavar="NAME", shell_complete=completing.variants,
-    help="The protocol with one rule changed.",
-)  # fmt: skip
+@shared.named("--variant", "NAME", "The protocol with one rule changed.", completing.variants)
 @shared.NODES
 @shared.TXNS
 @budget_options(note="above 0 is any number of them")
-@click.option(
+@shared.named(
     "--network",
-    default="",
-    metavar="NAME",
-    shell_complete=completing.networks,
-    help="Of a user protocol: fifo, lossy, unordered, duplicating; datagrams, ordered, fifo.",
+    "NAME",
+    "Of a user protocol: fifo, lossy, unordered, duplicating; datagrams, ordered, fifo.",
+    completing.networks,
 )
 @click.option("--max-epoch", type=int, callback=at_least(1), help="Largest epoch; 2 if not given.")
 @click.option(

@@ -34,10 +34,7 @@ Examples:
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @click.argument("table", type=INPUT_OR_FOLDER)
-@click.option(
-    "--protocol", default="", metavar="NAME", shell_complete=completing.protocols,
-    help="Of a table of your own protocol: where its text is now.",
-)  # fmt: skip
+@shared.named("--protocol", "NAME", "Of a table of your own protocol: where its text is now.", completing.protocols)
 @shared.PROPERTY
 @click.option(
     "--engine",

@@ -15,9 +15,7 @@ OF_PROTOCOL = click.option(
 
 
 @click.command(cls=Subcommand)
-@click.option(
-    "--protocol", metavar="NAME", shell_complete=completing.protocols, help=f"Of this one alone: {PROTOCOL_HELP}"
-)
+@OF_PROTOCOL
 def variants(protocol: str | None) -> Answer:
     """The protocols' variants: one rule changed in each."""
     from checker.ci.variants import shown
@@ -45,9 +43,7 @@ NOBODY_SAID = {True: "nothing within it", False: ""}  # of a text of somebody's 
 
 
 @click.command(cls=Subcommand)
-@click.option(
-    "--protocol", metavar="NAME", shell_complete=completing.protocols, help=f"Of this one alone: {PROTOCOL_HELP}"
-)
+@OF_PROTOCOL
 def properties(protocol: str | None) -> Answer:
     """The properties, where the papers state them, and the premise that puts each to the test."""
     from invariants import NO_RUNTIME_ERROR, PROPERTIES, properties_of

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from checker.commands import shared_options as shared
 from checker.commands.common import HELD, NO_VERDICT, VIOLATED, Answer, Subcommand
 from checker.commands.publishing import published
 from checker.commands.smt2 import SMT2, queries_into
@@ -24,7 +25,7 @@ __all__ = ["prove"]
 
 
 @click.command(cls=Subcommand)
-@click.option("--mutant", default="", metavar="NAME", help="Break one rule, and see what fails; `list` lists them.")
+@shared.named("--mutant", "NAME", "Break one rule, and see what fails; `list` lists them.")
 @click.option("--seed", "seeds", type=int, multiple=True, metavar="N", help="Seed of the solver (repeatable); 0.")
 @click.option(
     "--query-limit", type=float, default=10.0, show_default=True, metavar="SECONDS",

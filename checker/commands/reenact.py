@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.commands import completing
+from checker.commands import shared_options as shared
 from checker.commands.common import HELD, INPUT, NO_VERDICT, PATH, VIOLATED, Answer, Subcommand, at_least, table
 from checker.report.progress import StatusLine
 from checker.requests.conformance import Conformance, ConformanceRequest
@@ -25,19 +26,14 @@ __all__ = ["reenact"]
 
 @click.command(cls=Subcommand)
 @click.argument("trace", type=INPUT, required=False, metavar="TRACE|ZK-NNNN", shell_complete=completing.rows)
-@click.option(
-    "--release",
-    default="",
-    metavar="NUMBER",
-    shell_complete=completing.zookeeper_releases,
-    help="Whose servers and text; --random takes several, with commas.",
+@shared.named(
+    "--release", "NUMBER", "Whose servers and text; --random takes several, with commas.", completing.zookeeper_releases
 )
-@click.option("--zookeeper", default="", metavar="DIR", help="Servers of a build of your own, held against --release.")
-@click.option("--jar", default="", metavar="FILE", help="A server's jar in place of the release's: a patched build.")
-@click.option(
-    "--variant", default="", metavar="NAMES", shell_complete=completing.zookeeper_variants,
-    help="Compare the servers with this variant of the protocol.",
-)  # fmt: skip
+@shared.named("--zookeeper", "DIR", "Servers of a build of your own, held against --release.")
+@shared.named("--jar", "FILE", "A server's jar in place of the release's: a patched build.")
+@shared.named(
+    "--variant", "NAMES", "Compare the servers with this variant of the protocol.", completing.zookeeper_variants
+)
 @click.option("--times", default=1, show_default=True, help="Play it so often, for a rate.")
 @click.option("--retries", default=2, show_default=True, help="Tries more, where a step is not seen.")
 @click.option("--control", is_flag=True, help="Play it without its decisive step: the last fault, or --without.")

@@ -29,10 +29,7 @@ Examples:
 
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
-@click.option(
-    "--variant", default="", metavar="NAME", shell_complete=completing.variants,
-    help="zab with one rule changed; see `zabcheck variants`.",
-)  # fmt: skip
+@shared.named("--variant", "NAME", "zab with one rule changed; see `zabcheck variants`.", completing.variants)
 @click.option("--nodes", default=3, show_default=True, help="Processes.")
 @click.option("--txns", default=2, show_default=True, help="Transactions that may be abcast.")
 @budget_options(USUAL)

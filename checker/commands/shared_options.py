@@ -2,55 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import click
 
 from checker.commands import completing
 from checker.commands.common import PATH, PROTOCOL_HELP, at_least, quorums, seconds, size
 
 __all__ = [
-    "ANSWER_JSON",
-    "CHANNEL",
-    "MEMORY_LIMIT",
-    "NODES",
-    "NODES_OR_DECLARED",
-    "NO_SYMMETRY",
-    "NO_TRACE",
-    "PROPERTY",
-    "PROTOCOL",
-    "QUORUMS",
-    "RELEASE",
-    "REPAIR",
-    "REPORT_JSON",
-    "START",
-    "STATES",
-    "THREADS",
-    "TIME_LIMIT",
-    "TRACE",
-    "TXNS",
-    "VARIANT",
-]
+    "ANSWER_JSON", "CHANNEL", "MEMORY_LIMIT", "NODES", "NODES_OR_DECLARED", "NO_SYMMETRY", "NO_TRACE", "PROPERTY",
+    "PROTOCOL", "QUORUMS", "RELEASE", "REPAIR", "REPORT_JSON", "START", "STATES", "THREADS", "TIME_LIMIT", "TRACE",
+    "TXNS", "VARIANT", "named",
+]  # fmt: skip
+
+
+def named(flag: str, metavar: str, words: str, complete: completing.Completer | None = None) -> Callable[[Any], Any]:
+    """Return an option that takes a name, or several, and is empty unless it is given.
+
+    Args:
+        words: its help.
+        complete: what a shell may complete it to.
+    """
+    return click.option(flag, default="", metavar=metavar, shell_complete=complete, help=words)
+
 
 # which model
 PROTOCOL = click.option(
     "--protocol", default="zab", show_default=True, metavar="NAME", shell_complete=completing.protocols,
     help=PROTOCOL_HELP,
 )  # fmt: skip
-VARIANT = click.option(
-    "--variant", default="", metavar="NAMES", shell_complete=completing.variants,
-    help="The protocol with a rule changed, or several: a,b.",
-)  # fmt: skip
-REPAIR = click.option(
-    "--repair", default="", metavar="NAMES", shell_complete=completing.repairs,
-    help="Rules repaired besides: variants that repair one, as a,b.",
-)  # fmt: skip
-RELEASE = click.option(
-    "--release", default="", metavar="NUMBER", shell_complete=completing.releases,
-    help="Of zookeeper: which release (the newest).",
-)  # fmt: skip
-START = click.option(
-    "--start", default="", metavar="NAME", shell_complete=completing.starts,
-    help="Where runs begin, of what a protocol declares.",
-)  # fmt: skip
+VARIANT = named("--variant", "NAMES", "The protocol with a rule changed, or several: a,b.", completing.variants)
+REPAIR = named("--repair", "NAMES", "Rules repaired besides: variants that repair one, as a,b.", completing.repairs)
+RELEASE = named("--release", "NUMBER", "Of zookeeper: which release (the newest).", completing.releases)
+START = named("--start", "NAME", "Where runs begin, of what a protocol declares.", completing.starts)
 QUORUMS = click.option(
     "--quorums", default="", callback=quorums, metavar="majority|FILE",
     help="Which sets are quorums: of a zoo.cfg's groups and weights (majorities).",

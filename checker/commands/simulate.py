@@ -72,14 +72,13 @@ Examples:
 )
 @shared.VARIANT
 @shared.REPAIR
-@click.option(
+@shared.named(
     "--network",
-    default="",
-    metavar="NAME",
-    shell_complete=completing.networks,
-    help="zab: fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered, fifo.",
+    "NAME",
+    "zab: fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered, fifo.",
+    completing.networks,
 )
-@click.option("--oracle", default="", metavar="NAME", help="zab: lab, the lab's election; else the seed names leaders.")
+@shared.named("--oracle", "NAME", "zab: lab, the lab's election; else the seed names leaders.")
 @click.option("--delay", metavar="LEAST:MOST", help="Ticks that a message takes (1:3).")
 @click.option(
     "--cut", multiple=True, metavar="A:B@TICK", help="From then on nothing that A sends arrives at B; A-B: both ways."

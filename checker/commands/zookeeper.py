@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from checker.commands import completing
+from checker.commands import shared_options as shared
 from checker.commands.common import Answer, Subcommand
 from checker.commands.publishing import publish
 from checker.ending import HELD, NO_VERDICT, VIOLATED
@@ -37,13 +38,7 @@ MATRIX = "Ask every row of every release instead; what is known is in FILE, and 
 @click.option("--matrix", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help=MATRIX)
 @click.option("--stop-after", type=float, metavar="SECONDS", help="Begin no cell of it after that.")
 @click.option("--residue", is_flag=True, help="Ask what is left with all known repairs instead.")
-@click.option(
-    "--release",
-    default="",
-    metavar="NUMBER",
-    shell_complete=completing.zookeeper_releases,
-    help="Whose residue (the newest).",
-)
+@shared.named("--release", "NUMBER", "Whose residue (the newest).", completing.zookeeper_releases)
 @click.option("--json", "as_json", is_flag=True, help="The residue as JSON.")
 def zookeeper(
     issues: tuple[str, ...],

@@ -20,19 +20,9 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 __all__ = [
-    "MOST_PARTS",
-    "Fingerprints",
-    "cell_of",
-    "cells",
-    "concatenated",
-    "distinct",
-    "known",
-    "merge_slices",
-    "merged",
-    "source_key",
-    "split_key",
-    "to_merge",
-]
+    "MOST_PARTS", "Fingerprints", "cell_of", "cells", "concatenated", "distinct", "known", "merge_slices", "merged",
+    "source_key", "split_key", "to_merge",
+]  # fmt: skip
 
 GROUPS = 16  # of the kernel: the four top bits
 MOST_PARTS = 4096

@@ -45,8 +45,7 @@ EXPORTS: dict[str, tuple[Any, ...]] = {
     "take": (None, PTR, I64),
     "pack_state": (I64, PTR, PTR),
     "unpack_state": (I64, PTR, PTR),
-    "judge_one_state": (I64, PTR, I64, PTR),
-    "witness_one_state": (I64, PTR, I64, PTR),
+    "look_at_one_state": (I64, PTR, I64, PTR, I64),
     "judge_one_step": (None, PTR, PTR, PTR, I64, I64),
 }
 
@@ -248,8 +247,7 @@ class Compiled:
     take: Any
     pack_state: Any
     unpack_state: Any
-    judge_one_state: Any
-    witness_one_state: Any
+    look_at_one_state: Any
     judge_one_step: Any
 
     @property
@@ -442,11 +440,11 @@ class Compiled:
 
     def judge_state(self, state: Any, live: int) -> int:
         """Which of the properties in a mask a state breaks, in memory the kernel can write."""
-        return int(self.judge_one_state(state, live, self._work))
+        return int(self.look_at_one_state(state, live, self._work, 0))
 
     def witness_state(self, state: Any, want: int) -> int:
         """Whose premise of those in a mask it meets."""
-        return int(self.witness_one_state(state, want, self._work))
+        return int(self.look_at_one_state(state, want, self._work, 1))
 
     def said_of(self, error: int) -> str:
         """The sentence of an error that machine code noted."""

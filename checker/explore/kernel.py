@@ -511,28 +511,17 @@ def unpack_state(source: Bytes, s: State) -> int:
     return unpack(source, s)
 
 
-def judge_one_state(s: State, live: int, work: Bytes) -> int:
-    """The properties among `live` that the state breaks; `s.error`: the first that reads past an end."""
-    live = asked_of(s, live, words_at(work, QUIET_AT))
+def look_at_one_state(s: State, asked: int, work: Bytes, premises: int) -> int:
+    """The properties among those asked that the state breaks, or, with `premises`, whose premise it meets; `s.error`:
+    the first that reads past an end."""
+    mask = asked_of(s, asked, words_at(work, QUIET_AT))
     s.error = 0
-    broken = judge(s, live, True)
+    found = witness(s, mask, True) if premises != 0 else judge(s, mask, True)
     site = s.error
     if site != 0:
-        broken = each_alone(s, live, True, False)
+        found = each_alone(s, mask, True, premises != 0)
     s.error = site
-    return broken
-
-
-def witness_one_state(s: State, want: int, work: Bytes) -> int:
-    """The properties among `want` whose premise the state meets; `s.error` as in `judge_one_state`."""
-    want = asked_of(s, want, words_at(work, QUIET_AT))
-    s.error = 0
-    met = witness(s, want, True)
-    site = s.error
-    if site != 0:
-        met = each_alone(s, want, True, True)
-    s.error = site
-    return met
+    return found
 
 
 def judge_one_step(before: State, after: State, report: Words, live: int, want: int) -> None:

@@ -212,12 +212,7 @@ class _Work:
     """Checks one mutant after another, each in a folder of its own with links to what lies beside the protocol."""
 
     def __init__(
-        self,
-        folder: Path,
-        configuration: Configuration,
-        judged: Sequence[Property],
-        plain: Exploration,
-        threads: int,
+        self, folder: Path, configuration: Configuration, judged: Sequence[Property], plain: Exploration, threads: int
     ) -> None:
         self.folder, self.configuration, self.threads = folder, configuration, threads
         self.names = [p.name for p in judged]

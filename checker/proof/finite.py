@@ -14,18 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from checker.proof.circuit import Bit, Circuit, Truth, neg
-from zabspec.abstract.logic import (
-    ATTEMPT,
-    CONNECTION,
-    COUNTER,
-    EPOCH,
-    HISTORY,
-    PROCESS,
-    QUORUM,
-    Sort,
-    Symbol,
-    Variable,
-)
+from zabspec.abstract.logic import ATTEMPT, CONNECTION, COUNTER, EPOCH, HISTORY, PROCESS, QUORUM, Sort, Symbol, Variable
 from zabspec.abstract.vocabulary import at_most, le, member, origin, prefix, root, shorter
 
 __all__ = ["Choice", "Finite", "Instance", "Table"]

@@ -11,17 +11,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Protocol
 
-from zabspec.abstract.logic import (
-    Apply,
-    Equal,
-    Expression,
-    IfThenElse,
-    Many,
-    Not,
-    Quantified,
-    Symbol,
-    Variable,
-)
+from zabspec.abstract.logic import Apply, Equal, Expression, IfThenElse, Many, Not, Quantified, Symbol, Variable
 from zabspec.abstract.protocol import AbstractAction
 
 __all__ = ["After", "State", "World", "meaning"]

@@ -35,9 +35,7 @@ __all__ = ["CONSECUTION", "COVER", "DERIVED", "IMPLIED", "INITIATION", "Outcome"
 INITIATION, CONSECUTION, IMPLIED, COVER, DERIVED = "initiation", "consecution", "implied", "lemma", "derived"
 
 # An action that is proved by cases: one more variable, and what holds of it in every case.
-CASES: Mapping[str, Callable[..., Expression]] = {
-    "l.1.2": lambda d, q, p, h, c: acked_of_epoch(p, d, c),
-}
+CASES: Mapping[str, Callable[..., Expression]] = {"l.1.2": lambda d, q, p, h, c: acked_of_epoch(p, d, c)}
 
 SOME_CASE = "one of the cases holds"
 
@@ -53,7 +51,7 @@ LEMMAS: Mapping[str, Mapping[str, Callable[..., Expression]]] = {
         "what is older than that epoch was in its initial history": lambda d, q, p, h, c: forall(
             lambda x: implies(ack_hist(p, d, x), lt(epoch(x), ep(c)), initial(c, x))
         ),
-    },
+    }
 }
 
 

@@ -13,17 +13,8 @@ from zabspec.abstract.protocol import AbstractAction
 from zabspec.abstract.theory import Theory
 
 __all__ = [
-    "Induction",
-    "ProofRun",
-    "SearchError",
-    "Step",
-    "beginning",
-    "falsified",
-    "may",
-    "shortened",
-    "step",
-    "truth",
-]
+    "Induction", "ProofRun", "SearchError", "Step", "beginning", "falsified", "may", "shortened", "step", "truth",
+]  # fmt: skip
 
 
 class SearchError(Exception):

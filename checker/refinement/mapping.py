@@ -47,14 +47,7 @@ from checker.refinement.agreement import look_whether_agreed
 from checker.refinement.masks import any_of_latest, mask_of
 from zabspec.language.lang import NOBODY, AnyMessage, Node, State, step
 from zabspec.worlds.step_annotations import peer_in, process_in
-from zabspec.worlds.steps import (
-    ABCAST,
-    PARTITION,
-    REPEAT_TO_FOLLOWER,
-    REPEAT_TO_LEADER,
-    TO_FOLLOWER,
-    TO_LEADER,
-)
+from zabspec.worlds.steps import ABCAST, PARTITION, REPEAT_TO_FOLLOWER, REPEAT_TO_LEADER, TO_FOLLOWER, TO_LEADER
 from zabspec.zab import (
     ACK_LD,
     BROADCAST,

@@ -53,10 +53,7 @@ class RefinedModel(Model):
     """
 
     def __init__(
-        self,
-        configuration: Configuration,
-        theory: Theory = ZAB,
-        overrides: Mapping[str, FunctionType] | None = None,
+        self, configuration: Configuration, theory: Theory = ZAB, overrides: Mapping[str, FunctionType] | None = None
     ) -> None:
         super().__init__(configuration)
         if configuration.protocol != MAPPED:

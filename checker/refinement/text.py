@@ -171,10 +171,7 @@ def in_order(loops: Sequence[Loop], tests: Sequence[Formula], given: set[str]) -
 def loop_lines(sort: Sort, x: Element, indent: str) -> list[str]:
     """A loop over the elements of a sort; what comes next stands in it."""
     if isinstance(x, Attempt):
-        return [
-            f"{indent}for {x.epoch} in range(s.EPOCHS + 1):",
-            f"{indent}    for {x.leader} in range(s.NODES):",
-        ]
+        return [f"{indent}for {x.epoch} in range(s.EPOCHS + 1):", f"{indent}    for {x.leader} in range(s.NODES):"]
     if sort == QUORUM:
         return [f"{indent}for {x} in range(2 ** s.NODES):", f"{indent}    if count_bits({x}) >= s.MAJORITY:"]
     stop = "s.NODES" if sort == PROCESS else STOPS.get(sort.name, "s.TXNS + 1")

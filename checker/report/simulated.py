@@ -47,12 +47,7 @@ class Simulation(Result):
     saved: Path | None = None
 
     def __init__(
-        self,
-        run: Run,
-        engine: str,
-        listen: bool = False,
-        check: bool = False,
-        request: Mapping[str, Any] | None = None,
+        self, run: Run, engine: str, listen: bool = False, check: bool = False, request: Mapping[str, Any] | None = None
     ) -> None:
         self.run, self.checked, self.request = run, check, request
         self.fields: list[Field] = []

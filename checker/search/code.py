@@ -14,7 +14,7 @@ from zabspec.model import Model
 __all__ = ["SearchCode"]
 
 # what a search calls beside its walks; all else of the explorer's kernel need not be compiled
-SHARED = ("take", "successors", "judge_one_state", "witness_one_state")
+SHARED = ("take", "successors", "look_at_one_state")
 
 
 class SearchCode(Compiled):

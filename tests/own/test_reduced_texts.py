@@ -15,7 +15,7 @@ from checker.explore.reducible import why_not_narrowed
 from checker.explore.reduction import MOST_CASES, Reducing
 from checker.explore.result import Limits
 from invariants import properties_of
-from tests.sources import FOLLOWS_ITSELF, LEADS_OR_FOLLOWS, LOOK, ROLES, never
+from tests.sources import BOUNDED, FOLLOWS_ITSELF, LEADS_OR_FOLLOWS, LOOK, ROLES, never
 from traces.record.simulated import simulated_trace
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
@@ -87,10 +87,7 @@ def any_state(s: State) -> bool:
 
 '''
     + never("nobody_is_late", "s.late[p]", "Nobody learns of a loss after a leader has heard somebody.", "any_state")
-    + """PROTOCOL = declare(
-    __name__, state=state, messages=messages, world="connections", bounded_by_world=True, transactions=True
-)
-"""
+    + BOUNDED
 )
 BUDGETS = {"nodes": 3, "txns": 1, "timeouts": 1, "crashes": 0, "losses": 0}
 NO_LIMITS = Limits(None, None, None, None)
@@ -239,10 +236,8 @@ def heard_after(s: State) -> bool:
     return s.gave_up or not s.heard_since
 
 
-PROTOCOL = declare(
-    __name__, state=state, messages=messages, world="connections", bounded_by_world=True, transactions=True
-)
 '''
+    + BOUNDED
 )
 
 
@@ -346,10 +341,8 @@ def nobody_is_early(s: State) -> bool:
     return True
 
 
-PROTOCOL = declare(
-    __name__, state=state, messages=messages, world="connections", bounded_by_world=True, transactions=True
-)
 '''
+    + BOUNDED
 )
 
 
@@ -415,10 +408,8 @@ def on_timeout(s: State, p: Node) -> None:
     s.role[p] = LOOKING
 
 
-PROTOCOL = declare(
-    __name__, state=state, messages=messages, world="connections", bounded_by_world=True, transactions=True
-)
 """
+    + BOUNDED
 )
 
 

@@ -12,11 +12,12 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
-from checker.zookeeper.merged import compare
-from checker.zookeeper.mutants import KNOWN, MUTANTS, explore_all
 from checker.zookeeper.record import ask
+from checker.zookeeper.residue import KNOWN
 from checker.zookeeper.rows import ROWS, Row
 from invariants import properties_of
+from tests.protocols.merged_steps import compare
+from tests.protocols.zookeeper_mutants import MUTANTS, explore_all
 from traces import Runner, Step, Trace, state_json
 from traces.record.trace import StepWord
 from traces.replay.replay import replay
@@ -128,7 +129,7 @@ def test_both_engines_count_the_same_in_order() -> None:
 @pytest.mark.skipif(not EVERY, reason="a minute; ZABCHECK_EVERY runs it")
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)
 def test_a_mutant_is_found_with_merged_steps(mutant: object) -> None:
-    from checker.zookeeper.mutants import Mutant
+    from tests.protocols.zookeeper_mutants import Mutant
 
     assert isinstance(mutant, Mutant)
     found = explore_all(f"coarse-order,coarse-losses,coarse-crashes,mutant-{mutant.name}", dict(mutant.budget))

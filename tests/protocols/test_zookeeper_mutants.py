@@ -7,8 +7,8 @@ import os
 
 import pytest
 
-from checker.zookeeper.mutants import MUTANTS, Mutant, explore_all, unmutated
 from invariants import properties_of
+from tests.protocols.zookeeper_mutants import MUTANTS, Mutant, explore_all, unmutated
 from zabspec.protocols.registry import PROTOCOLS
 
 # By default a few, each by another property; with ZABCHECK_EVERY all.

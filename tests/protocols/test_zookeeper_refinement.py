@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from checker.zookeeper.mutants import KNOWN
-from checker.zookeeper.refinement import RefinementQuery, WithVotes, refines
+from checker.zookeeper.residue import KNOWN
+from tests.protocols.votes_refine import RefinementQuery, WithVotes, refines
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 

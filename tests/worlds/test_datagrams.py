@@ -23,6 +23,7 @@ from invariants.registry import STEP
 from tests.histories import DatagramWalk
 from tests.models import (
     assert_alike,
+    assert_same_figures,
     compiled,
     import_text,
     judged,
@@ -634,12 +635,7 @@ def depths(r: Exploration) -> dict[str, int]:
 def test_compiled_and_interpreted_explorations_agree(configuration: Configuration, depth: int | None) -> None:
     """States of each level, generated states, counts of steps and events, verdicts and depths are the same."""
     fast, slow = both(configuration, depth)
-    assert not fast.error and not slow.error
-    for what in (
-        "levels", "raw_levels", "distinct", "generated", "terminal", "depth", "complete", "stopped", "step_counts",
-        "event_counts", "witnessed", "expanded_levels",
-    ):  # fmt: skip
-        assert getattr(fast, what) == getattr(slow, what), what
+    assert_same_figures(fast, slow)
     assert depths(fast) == depths(slow)
     assert fast.complete == (depth is None)
     for result in (fast, slow):

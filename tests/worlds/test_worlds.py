@@ -25,6 +25,7 @@ from tests.models import (
     USUAL,
     VARIANTS,
     assert_alike,
+    assert_same_figures,
     compiled,
     model,
     much,
@@ -312,12 +313,7 @@ def agreed(configuration: Configuration, symmetry: bool, depth: int | None) -> t
     """Both engines' explorations, after checking that they agree."""
     fast = Explorer(compiled(configuration, symmetry), 2).run(Limits(depth=depth), keep_going=True)
     slow = QuickInterpreter(model(configuration), DEFAULT, symmetry).run(Limits(depth=depth), keep_going=True)
-    assert not fast.error and not slow.error
-    for what in (
-        "levels", "raw_levels", "distinct", "generated", "terminal", "depth", "complete", "stopped", "step_counts",
-        "event_counts", "witnessed", "expanded_levels",
-    ):  # fmt: skip
-        assert getattr(fast, what) == getattr(slow, what), what
+    assert_same_figures(fast, slow)
     assert {k: v.depth for k, v in fast.violations.items()} == {k: v.depth for k, v in slow.violations.items()}
     assert [fast.verdict(p) for p in DEFAULT] == [slow.verdict(p) for p in DEFAULT]
     return fast, slow

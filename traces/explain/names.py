@@ -11,17 +11,9 @@ from zabspec.model import Model
 from zabspec.worlds.steps import MASKS, PROCESSES
 
 __all__ = [
-    "counted",
-    "headline",
-    "history_text",
-    "joined",
-    "message_text",
-    "observation_text",
-    "process_name",
-    "process_names",
-    "txn_text",
-    "zxid_text",
-]
+    "counted", "headline", "history_text", "joined", "message_text", "observation_text", "process_name",
+    "process_names", "txn_text", "zxid_text",
+]  # fmt: skip
 
 
 def process_names(members: Sequence[int]) -> str:

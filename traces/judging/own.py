@@ -10,7 +10,7 @@ apart: one after another in this process, or each by a task of Spark, by the sam
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
@@ -20,7 +20,7 @@ from invariants import Property, properties_of
 from invariants.binding import bound
 from invariants.registry import HISTORY
 from traces.judging.sentence import Violation
-from traces.judging.totals import Totals, Unit
+from traces.judging.totals import Progress, Stopped, Totals, Unit, ignored, never
 from traces.record.trace import text_of
 from traces.tables.own import FIELD, PLAIN, Source
 from traces.tables.table import Part, TableError, first_line, parts_of, printable
@@ -67,12 +67,7 @@ class ObservedUnit(Unit):
     def totals(self, names: Sequence[str]) -> Totals:
         return Totals(names=tuple(p.name for p in asked_of(self.source, names)), what="observations")
 
-    def judge(
-        self,
-        names: Sequence[str],
-        stopped: Callable[[], bool] = lambda: False,
-        progress: Callable[[int], object] = lambda _: None,
-    ) -> Totals:
+    def judge(self, names: Sequence[str], stopped: Stopped = never, progress: Progress = ignored) -> Totals:
         """Judge its runs, in the order of its rows.
 
         Raises:

@@ -24,7 +24,17 @@ if TYPE_CHECKING:
 
 __all__ = ["COUNTS", "Span", "Totals", "Unit", "check_spans", "judge_unit", "units_of"]
 
+Stopped = Callable[[], bool]
+Progress = Callable[[int], object]
 COUNTS = ("held", "premise not reached", "violated", "not judged", "undecided", "open")
+
+
+def never() -> bool:
+    return False
+
+
+def ignored(rows: int) -> None:
+    """Nobody follows how many rows are judged."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +80,7 @@ class Unit:
         """Of no run yet."""
         return Totals()
 
-    def judge(
-        self,
-        names: Sequence[str],
-        stopped: Callable[[], bool] = lambda: False,
-        progress: Callable[[int], object] = lambda _: None,
-    ) -> Totals:
+    def judge(self, names: Sequence[str], stopped: Stopped = never, progress: Progress = ignored) -> Totals:
         """Judge every run of it.
 
         Args:
@@ -186,7 +191,7 @@ class Totals:
         self.counts[self.names.index(name), COUNTS.index(what)] += 1
 
 
-def judge_unit(unit: Unit, asked: int, stopped: Callable[[], bool] = lambda: False) -> Totals:
+def judge_unit(unit: Unit, asked: int, stopped: Stopped = never) -> Totals:
     """Judge every run of a unit.
 
     Args:

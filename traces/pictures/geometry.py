@@ -112,13 +112,8 @@ class Geometry:
         return HEAD - 6 if number < 1 else self.height - 4
 
 
-def geometry_of(picture: Picture, column: bool = True) -> Geometry:
-    """Where everything of a picture lies, from its upper left corner.
-
-    Args:
-        picture: it.
-        column: with what the steps are called, beside the lanes.
-    """
+def geometry_of(picture: Picture) -> Geometry:
+    """Where everything of a picture lies, from its upper left corner."""
     wide = lane_width(picture)
     sides = [side_of(picture, row) for row in picture.rows]
     left = (
@@ -135,7 +130,7 @@ def geometry_of(picture: Picture, column: bool = True) -> Geometry:
         placed = placed_row(picture, row, at, side, letters)
         rows.append(placed)
         at += placed.height
-    return Geometry(lanes, tuple(rows), beside, beside + (COLUMN if column else 0), at + 12)
+    return Geometry(lanes, tuple(rows), beside, beside + COLUMN, at + 12)
 
 
 def lane_width(picture: Picture) -> float:

@@ -10,16 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from traces.record.trace import (
-    Acceptance,
-    Delivery,
-    Establishment,
-    JsonTxn,
-    Observation,
-    Step,
-    StepWord,
-    Transmission,
-)
+from traces.record.trace import Acceptance, Delivery, Establishment, JsonTxn, Observation, Step, StepWord, Transmission
 from traces.record.values import value_json
 from zabspec.authoring.reading import ObservationKind, ProtocolSource
 from zabspec.language.kinds import Record

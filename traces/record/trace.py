@@ -20,23 +20,9 @@ from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds.steps import KINDS, NUMBERED, StepKind
 
 __all__ = [
-    "FORMAT",
-    "PLAIN",
-    "VERSION",
-    "Acceptance",
-    "Delivery",
-    "Establishment",
-    "JsonState",
-    "JsonTxn",
-    "Observation",
-    "Step",
-    "StepWord",
-    "Trace",
-    "TraceError",
-    "Transmission",
-    "model_of",
-    "text_of",
-]
+    "FORMAT", "PLAIN", "VERSION", "Acceptance", "Delivery", "Establishment", "JsonState", "JsonTxn", "Observation",
+    "Step", "StepWord", "Trace", "TraceError", "Transmission", "model_of", "text_of",
+]  # fmt: skip
 
 FORMAT = "zabcheck-trace"
 VERSION = 3  # what is read

@@ -181,9 +181,9 @@ class Connection:
         self.near_closed = True
         close(self.near, reset)
 
-    def close_far(self, reset: bool = False) -> None:
+    def close_far(self) -> None:
         self.far_closed = True
-        close(self.far, reset)
+        close(self.far, False)
 
     def close(self) -> None:
         self.close_near()

@@ -242,7 +242,7 @@ def refuse_quorums(quorums: str) -> None:
         raise TableError(f"an event table is judged with majorities, and says nothing of the quorums {quorums}")
 
 
-def rows_of_trace(trace: Trace, number: int = 0) -> Rows:
+def rows_of_trace(trace: Trace) -> Rows:
     """What happens in a trace, its schedule run again; a step is a moment.
 
     Raises:
@@ -251,7 +251,7 @@ def rows_of_trace(trace: Trace, number: int = 0) -> Rows:
     """
     refuse_quorums(trace.configuration.quorums)
     runner = Runner(trace.model)
-    rows = Rows(number, trace.configuration.nodes, flags_of(trace))
+    rows = Rows(0, trace.configuration.nodes, flags_of(trace))
     history = History(runner.names, trace.model.txn, rows, trace.configuration.protocol)
     for step in trace.steps:
         history.time += 1

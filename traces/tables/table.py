@@ -24,21 +24,9 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 __all__ = [
-    "COLUMNS",
-    "KINDS",
-    "OBSERVED",
-    "VERSION",
-    "Part",
-    "Rows",
-    "TableError",
-    "TableWriter",
-    "check_arrow",
-    "empty_columns",
-    "parts_of",
-    "printable",
-    "read_part",
-    "schema",
-]
+    "COLUMNS", "KINDS", "OBSERVED", "VERSION", "Part", "Rows", "TableError", "TableWriter", "check_arrow",
+    "empty_columns", "parts_of", "printable", "read_part", "schema",
+]  # fmt: skip
 
 VERSION = 1
 GROUP = 1 << 20  # rows of a row group, unless a run is longer

@@ -100,12 +100,7 @@ TABLE = (
         clients="The server does not start if it has to read the file.",
         do=f"{COPY} {DISK} {RESYNC}",
     ),
-    Code(
-        "BAD_VERSION",
-        what="A log file of another version of the format than 2",
-        concerns="integrity",
-        do=COPY,
-    ),
+    Code("BAD_VERSION", what="A log file of another version of the format than 2", concerns="integrity", do=COPY),
     Code(
         "BAD_DBID",
         what="A log file's header has a number that ZooKeeper never writes",
@@ -191,12 +186,7 @@ TABLE = (
         clients="What a restart applies is not what was served.",
         do=f"{COPY} {RESYNC}",
     ),
-    Code(
-        "BAD_ZXID",
-        what="A zxid that no transaction can have",
-        concerns="integrity",
-        do=COPY,
-    ),
+    Code("BAD_ZXID", what="A zxid that no transaction can have", concerns="integrity", do=COPY),
     Code(
         "DUP_ZXID",
         what="A transaction stands twice in a log, both times the same: it was synchronized twice",
@@ -225,11 +215,7 @@ TABLE = (
         what="A log begins late; what was before has been purged, which its oldest snapshot explains",
         clients="None.",
     ),
-    Code(
-        "EPOCH_SKIPPED",
-        what="Epochs without a transaction",
-        clients="None.",
-    ),
+    Code("EPOCH_SKIPPED", what="Epochs without a transaction", clients="None."),
     # --- between servers ------------------------------------------------------------------------------------------
     Code(
         "DIVERGENT_TXN",
@@ -286,11 +272,7 @@ TABLE = (
         ),
         clients="None.",
     ),
-    Code(
-        "BEHIND",
-        what="A server's history ends before the others'",
-        clients="None: it catches up when it joins.",
-    ),
+    Code("BEHIND", what="A server's history ends before the others'", clients="None: it catches up when it joins."),
     Code(
         "FAILED_MULTI",
         what=(
@@ -299,11 +281,7 @@ TABLE = (
         ),
         clients="None.",
     ),
-    Code(
-        "ENCODING",
-        what="The same transactions written differently: other releases or settings",
-        clients="None.",
-    ),
+    Code("ENCODING", what="The same transactions written differently: other releases or settings", clients="None."),
     # --- digests and trees ----------------------------------------------------------------------------------------
     Code(
         "DIGEST_MISMATCH",
@@ -392,9 +370,7 @@ TABLE = (
         clients="None by itself; releases from 3.5.5 on refuse to start.",
     ),
     Code(
-        "TORN_SNAPSHOT",
-        what="A snapshot that was never finished: a server takes the next older one",
-        clients="None.",
+        "TORN_SNAPSHOT", what="A snapshot that was never finished: a server takes the next older one", clients="None."
     ),
     # --- epochs ---------------------------------------------------------------------------------------------------
     Code(
@@ -423,11 +399,7 @@ TABLE = (
         clients="The server is not there.",
         do=f"{COPY} {DISK} {RESYNC}",
     ),
-    Code(
-        "EPOCH_MISSING",
-        what="One of the two epoch files is not there",
-        clients="None known.",
-    ),
+    Code("EPOCH_MISSING", what="One of the two epoch files is not there", clients="None known."),
     Code(
         "EPOCH_AHEAD",
         what="A server has joined an epoch, and its log does not hold what that epoch began with",
@@ -447,30 +419,15 @@ TABLE = (
         what="A file cannot be read",
         do="Give the command the right to read it: there is no verdict without it.",
     ),
-    Code(
-        "EMPTY_SERVER",
-        what="A server without any history",
-        clients="None: it takes a snapshot when it joins.",
-    ),
-    Code(
-        "STRAY_FILE",
-        what="Files that are neither logs nor snapshots nor epochs",
-        clients="None.",
-    ),
-    Code(
-        "CONFIG",
-        what="Transactions that change the membership: quorums are counted as they say",
-        clients="None.",
-    ),
+    Code("EMPTY_SERVER", what="A server without any history", clients="None: it takes a snapshot when it joins."),
+    Code("STRAY_FILE", what="Files that are neither logs nor snapshots nor epochs", clients="None."),
+    Code("CONFIG", what="Transactions that change the membership: quorums are counted as they say", clients="None."),
     Code(
         "CONFIG_UNREAD",
         what="A change of the membership that cannot be read: quorums are counted as before",
         clients="None.",
     ),
-    Code(
-        "TOO_MANY",
-        what="A file in which hardly anything follows on anything: the rest of it is not told",
-    ),
+    Code("TOO_MANY", what="A file in which hardly anything follows on anything: the rest of it is not told"),
 )
 
 CODES: dict[str, Code] = {row.code: row for row in TABLE}

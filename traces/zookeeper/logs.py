@@ -58,7 +58,6 @@ class Jump:
     place: int
     before: int
     zxid: int
-    starts_epoch: bool
 
 
 @dataclass
@@ -360,7 +359,7 @@ def take(out: LogFile, s: Scan) -> None:
             out.lost_events += 1
             continue
         if s.event[e] != k.ODD:
-            out.jumps.append(Jump(place, s.event_before[e], zxid, s.event[e] == k.EPOCH))
+            out.jumps.append(Jump(place, s.event_before[e], zxid))
             continue
         if odd & k.BAD_CHECKSUM:
             data = bytes(s.text.views["data"].memory[s.body[n] : s.finish[n]])

@@ -11,7 +11,6 @@ from traces.zookeeper.snapshots import PACKED, Snapshot
 __all__ = ["epoch_findings", "epoch_value", "file_findings", "order_findings", "snapshot_findings"]
 
 NOTES = ("LEFT_OVER", "UNKNOWN_TYPE", "BAD_DBID")  # of damages those that a later release might write
-OLDEST = 1 << 32
 
 
 def file_findings(server: Server) -> list[Finding]:

@@ -7,7 +7,7 @@ import errno
 import os
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -238,7 +238,7 @@ def pieces_of(path: Path, fd: int, size: int) -> Iterator[bytes]:
     return plain_pieces(fd)
 
 
-def read_snapshot(path: Path, zxid: int, tree: DataTree, stop: Callable[[], None] | None = None) -> Snapshot:
+def read_snapshot(path: Path, zxid: int, tree: DataTree) -> Snapshot:
     """Read a snapshot through, into an empty tree."""
     out = Snapshot(path, zxid)
     stream: Stream | None = None

@@ -92,10 +92,7 @@ CONNECT = action(
         "one at a time": forall(lambda j: ~at(p, j)),
         "single iteration": ~opened(i),
     },
-    lambda p, c, i: {
-        at: lambda g, j: at(g, j) | ((g == p) & (j == i)),
-        opened: lambda j: opened(j) | (j == i),
-    },
+    lambda p, c, i: {at: lambda g, j: at(g, j) | ((g == p) & (j == i)), opened: lambda j: opened(j) | (j == i)},
 )
 
 SEND_NEWLEADER = action(
@@ -149,12 +146,7 @@ TAKE_PROPOSAL = over(
     without=("sent", "fifo"),
 )
 
-LOSE = over(
-    RESTART,
-    lambda p: {},
-    lambda p: {at: lambda g, i: at(g, i) & (g != p)},
-    without=(),
-)
+LOSE = over(RESTART, lambda p: {}, lambda p: {at: lambda g, i: at(g, i) & (g != p)}, without=())
 
 INSTEAD = {a.name: a for a in (TAKE_NEWLEADER, PROPOSE, TAKE_PROPOSAL, LOSE)}
 
@@ -201,8 +193,7 @@ CHANNELS = (
         "What is sent on a connection its leader sent.",
         forall(
             lambda p, c, i, x: implies(
-                between(p, c, i),
-                implies(sent_newleader(i, x), newleader(c, x)) & implies(proposed(i, x), abcast(c, x)),
+                between(p, c, i), implies(sent_newleader(i, x), newleader(c, x)) & implies(proposed(i, x), abcast(c, x))
             )
         ),
     ),

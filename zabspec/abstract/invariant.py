@@ -235,9 +235,7 @@ CLAUSES = (
     clause(
         "ACK-E tells all",
         "What a process accepted in the epoch its ACK-E names is in the history the ACK-E carries (invariant 3).",
-        forall(
-            lambda p, c, d, x: implies(acked_of_epoch(p, d, c), accepted(p, c, x), ack_hist(p, d, x)),
-        ),
+        forall(lambda p, c, d, x: implies(acked_of_epoch(p, d, c), accepted(p, c, x), ack_hist(p, d, x))),
     ),
     # --- the heart ---
     clause(
@@ -248,10 +246,7 @@ CLAUSES = (
             lambda c, d, x, q: implies(
                 chose(d),
                 lt(ep(c), ep(d)),
-                disj(
-                    initial(d, x),
-                    exists(lambda p: member(p, q) & lt(ep(c), promised(p)) & ~accepted(p, c, x)),
-                ),
+                disj(initial(d, x), exists(lambda p: member(p, q) & lt(ep(c), promised(p)) & ~accepted(p, c, x))),
             )
         ),
     ),
@@ -266,10 +261,7 @@ CLAUSES = (
                 lt(ep(c), ep(d)),
                 initial(d, x),
                 lt(epoch(x), ep(c)),
-                disj(
-                    initial(c, x),
-                    exists(lambda p: member(p, q) & lt(ep(c), promised(p)) & ~ack_ld(p, c)),
-                ),
+                disj(initial(c, x), exists(lambda p: member(p, q) & lt(ep(c), promised(p)) & ~ack_ld(p, c))),
             )
         ),
     ),
@@ -301,8 +293,7 @@ CLAUSES = (
         "A leader commits what is in its log, and all that precedes it, once it is established.",
         forall(
             lambda c, x, y: implies(
-                commit(c, y),
-                log(c, y) & disj(established(c), c == origin()) & implies(prefix(x, y), commit(c, x)),
+                commit(c, y), log(c, y) & disj(established(c), c == origin()) & implies(prefix(x, y), commit(c, x))
             )
         ),
     ),

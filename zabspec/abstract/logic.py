@@ -13,40 +13,11 @@ from dataclasses import dataclass
 from typing import Any, cast, dataclass_transform
 
 __all__ = [
-    "ATTEMPT",
-    "CONNECTION",
-    "COUNTER",
-    "EPOCH",
-    "FALSE",
-    "HISTORY",
-    "PROCESS",
-    "QUORUM",
-    "SORTS",
-    "SORT_OF",
-    "TRUE",
-    "Apply",
-    "Equal",
-    "Expression",
-    "IfThenElse",
-    "Many",
-    "Not",
-    "Quantified",
-    "Sort",
-    "Symbol",
-    "Variable",
-    "conj",
-    "constant",
-    "disj",
-    "exists",
-    "forall",
-    "function",
-    "implies",
-    "ite",
-    "mentions",
-    "neg",
-    "parameters_of",
+    "ATTEMPT", "CONNECTION", "COUNTER", "EPOCH", "FALSE", "HISTORY", "PROCESS", "QUORUM", "SORTS", "SORT_OF", "TRUE",
+    "Apply", "Equal", "Expression", "IfThenElse", "Many", "Not", "Quantified", "Sort", "Symbol", "Variable", "conj",
+    "constant", "disj", "exists", "forall", "function", "implies", "ite", "mentions", "neg", "parameters_of",
     "relation",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

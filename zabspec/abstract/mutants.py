@@ -66,15 +66,9 @@ MUTANTS = {
     m.name: m
     for m in (
         Mutant(
-            "no-promise",
-            "f.1.2 acknowledges any new epoch, earlier than f.p or not.",
-            {("f.1.2", "promise"): None},
+            "no-promise", "f.1.2 acknowledges any new epoch, earlier than f.p or not.", {("f.1.2", "promise"): None}
         ),
-        Mutant(
-            "newleader-without-promise",
-            "f.2.1 accepts NEWLEADER whatever f.p is.",
-            {("f.2.1", "promise"): None},
-        ),
+        Mutant("newleader-without-promise", "f.2.1 accepts NEWLEADER whatever f.p is.", {("f.2.1", "promise"): None}),
         Mutant(
             "proposal-against-promise",
             "f.3.2 accepts proposals after a later epoch was promised.",
@@ -116,11 +110,7 @@ MUTANTS = {
             "l.2.2 needs one acknowledgement of NEWLEADER.",
             {("l.2.2", "quorum"): lambda c, q: exists(lambda p: ack_ld(p, c))},
         ),
-        Mutant(
-            "accept-with-gap",
-            "f.3.2 accepts a proposal when one before it is missing.",
-            {("f.3.2", "fifo"): None},
-        ),
+        Mutant("accept-with-gap", "f.3.2 accepts a proposal when one before it is missing.", {("f.3.2", "fifo"): None}),
         Mutant(
             "stale-newleader",
             "f.2.1 accepts a NEWLEADER that lacks what it accepted of that epoch since.",
@@ -147,16 +137,9 @@ MUTANTS = {
             {("f.1.2", "promise"): lambda p, c: forall(lambda x: implies(hist(p, x), lt(epoch(x), ep(c))))},
         ),
         Mutant(
-            "counter-reused",
-            "l.3.1 gives a transaction any counter: one zxid twice.",
-            {("l.3.1", "counter"): None},
+            "counter-reused", "l.3.1 gives a transaction any counter: one zxid twice.", {("l.3.1", "counter"): None}
         ),
-        Mutant(
-            "disjoint-quorums",
-            "II.1 is dropped: quorums need not intersect.",
-            {},
-            removed=("quorums intersect",),
-        ),
+        Mutant("disjoint-quorums", "II.1 is dropped: quorums need not intersect.", {}, removed=("quorums intersect",)),
         Mutant(
             "overtaken-proposal",
             "A connection gives a proposal before one that was sent earlier on it.",

@@ -213,10 +213,7 @@ def deliver(p: Variable, h: Variable) -> Updates:
 F_2_2 = action(
     "f.2.2",
     "The commit of NEWLEADER: deliver the initial history, and what else it covers.",
-    lambda p, c, h: {
-        "sent": commit_ld(p, c, h),
-        "of its epoch": of_epoch(p, c) & (promised(p) == ep(c)),
-    },
+    lambda p, c, h: {"sent": commit_ld(p, c, h), "of its epoch": of_epoch(p, c) & (promised(p) == ep(c))},
     lambda p, c, h: deliver(p, h),
     each="p",
 )
@@ -286,10 +283,7 @@ L_3_2 = action(
 F_3_3 = action(
     "f.3.3",
     "COMMIT: deliver the transaction, after all of h_f that precedes it.",
-    lambda p, c, h: {
-        "sent": commit(c, h),
-        "of its epoch": of_epoch(p, c) & (promised(p) == ep(c)),
-    },
+    lambda p, c, h: {"sent": commit(c, h), "of its epoch": of_epoch(p, c) & (promised(p) == ep(c))},
     lambda p, c, h: deliver(p, h),
     each="p",
 )
@@ -307,11 +301,7 @@ L_3_3 = action(
 L_3_4 = action(
     "l.3.4",
     "A late follower acknowledged NEWLEADER: its commit names what is committed.",
-    lambda p, c, h: {
-        "established": established(c),
-        "acknowledged": ack_ld(p, c),
-        "committed": commit(c, h),
-    },
+    lambda p, c, h: {"established": established(c), "acknowledged": ack_ld(p, c), "committed": commit(c, h)},
     lambda p, c, h: {commit_ld: lambda g, d, x: commit_ld(g, d, x) | ((g == p) & (d == c) & (x == h))},
 )
 

@@ -149,5 +149,5 @@ LENGTHS: Mapping[str, Expression] = {
             & implies(shorter(x, y), shorter(y, z), shorter(x, z))
             & implies(before(x, y), ~shorter(y, x))
         )
-    ),
+    )
 }

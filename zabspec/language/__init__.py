@@ -10,22 +10,6 @@ from zabspec.language.reference import RangeError, StateView
 from zabspec.language.schema import NODE, Field, Layout, Role, Schema
 
 __all__ = [
-    "NODE",
-    "Bool",
-    "Field",
-    "FrontEnd",
-    "Int",
-    "Kind",
-    "LanguageError",
-    "Layout",
-    "Message",
-    "MessageUnion",
-    "NodeId",
-    "RangeError",
-    "Record",
-    "Role",
-    "Schema",
-    "Seq",
-    "SetOf",
-    "StateView",
-]
+    "NODE", "Bool", "Field", "FrontEnd", "Int", "Kind", "LanguageError", "Layout", "Message", "MessageUnion", "NodeId",
+    "RangeError", "Record", "Role", "Schema", "Seq", "SetOf", "StateView",
+]  # fmt: skip

@@ -82,7 +82,7 @@ class Liveness:
         self.function = function  # kept, as the answers are by identity
         self._after: dict[int, Names] = {}
         self._head: dict[int, Names] = {}
-        self.at_start = self.block(function.body, NONE, Ways())
+        self.block(function.body, NONE, Ways())
 
     # --- answers -------------------------------------------------------------------------------
 

@@ -57,6 +57,10 @@ MEMORY_OPS = {
 }  # fmt: skip
 
 
+OF_WORDS = {
+    "shr": "lshr", "shl": "shl", "wrap_mul": "mul", "wrap_add": "add", "unsigned_rem": "urem",
+    "unsigned_less": "icmp ult",
+}  # fmt: skip
 WRITES = frozenset({"store_word", "store_half", "store_short", "copy_bytes", "zero_bytes"})
 
 
@@ -432,18 +436,8 @@ class _Emitter(FlowEmitter):
                 left, right = (self.value(f"zext i64 {x} to i128") for x in a)
                 high = self.value(f"lshr i128 {self.value(f'mul i128 {left}, {right}')}, 64")
                 return self.value(f"trunc i128 {high} to i64")
-            case "shr":
-                return self.value(f"lshr i64 {a[0]}, {a[1]}")
-            case "shl":
-                return self.value(f"shl i64 {a[0]}, {a[1]}")
-            case "wrap_mul":
-                return self.value(f"mul i64 {a[0]}, {a[1]}")
-            case "wrap_add":
-                return self.value(f"add i64 {a[0]}, {a[1]}")
-            case "unsigned_rem":
-                return self.value(f"urem i64 {a[0]}, {a[1]}")
-            case "unsigned_less":
-                return self.value(f"icmp ult i64 {a[0]}, {a[1]}")
+            case op if op in OF_WORDS:
+                return self.value(f"{OF_WORDS[op]} i64 {a[0]}, {a[1]}")
             case "prefetch":
                 place = self.value(f"getelementptr i64, ptr {a[0]}, i64 {a[1]}")
                 self.emit(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
@@ -503,13 +497,8 @@ class _Emitter(FlowEmitter):
         state, process, site = e.args
         base, p = self.expr(state), self.expr(process)
         bad = self.value(f"icmp uge i64 {p}, {self.layout.schema.nodes}")
-        on, good, after = self.new("nobody"), self.new("process"), self.new("after")
-        self.branch(bad, on, good, rare=True)
-        self.label_only(on)
         assert isinstance(site, t.Const)
-        self.record_error(state, site.value)
-        self.jump(after)
-        self.label_only(good)
+        after = self.leave_if(bad, state, site.value, "nobody", "process")
         for field in self.layout.schema.fields:
             if field.role is Role.VOLATILE:
                 stride, pieces, size = self.layout.of_process(field)
@@ -650,12 +639,12 @@ class _Emitter(FlowEmitter):
         place = self.address(s.place)
         return kind, place, self.length(place, kind)
 
-    def leave_if(self, bad: str, s: t.Append | t.Remove, wrong: str, right: str) -> str:
+    def leave_if(self, bad: str, state: t.Expr, site: int, wrong: str, right: str) -> str:
         """Note an error where a statement cannot be done, and leave it; return the label behind it."""
         on, good, after = self.new(wrong), self.new(right), self.new("after")
         self.branch(bad, on, good, rare=True)
         self.label_only(on)
-        self.record_error(s.place.state, s.site)
+        self.record_error(state, site)
         self.jump(after)
         self.label_only(good)
         return after
@@ -664,7 +653,7 @@ class _Emitter(FlowEmitter):
         v = self.expr(s.value)
         kind, place, count = self.sequence(s)
         full = self.value(f"icmp uge i64 {count}, {kind.capacity}")
-        after = self.leave_if(full, s, "full", "room")
+        after = self.leave_if(full, s.place.state, s.site, "full", "room")
         element = self.element(place, kind, count)
         if kind.element.scalar:
             self.store(element, kind.element, v, s.place.state, s.element_site)
@@ -683,7 +672,7 @@ class _Emitter(FlowEmitter):
         index = self.expr(s.index)
         kind, place, count = self.sequence(s)
         bad = self.value(f"icmp uge i64 {index}, {count}")
-        after = self.leave_if(bad, s, "none", "some")
+        after = self.leave_if(bad, s.place.state, s.site, "none", "some")
         size = kind.element.size
         # one move of constant size from the element behind, then the last place is zeroed
         hole = self.element(place, kind, index)

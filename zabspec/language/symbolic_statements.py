@@ -10,17 +10,7 @@ from zabspec.language.kinds import Seq, SetOf, bits_for
 from zabspec.language.liveness import Liveness
 from zabspec.language.symbolic import Env, Expressions, Ref, Untranslatable, Value
 from zabspec.language.symbolic_memory import REGION, SLOTS, Values
-from zabspec.language.symbolic_terms import (
-    Bits,
-    Term,
-    Truth,
-    and_,
-    bit_and,
-    bit_not,
-    bit_or,
-    not_,
-    shift_left,
-)
+from zabspec.language.symbolic_terms import Bits, Term, Truth, and_, bit_and, bit_not, bit_or, not_, shift_left
 
 __all__ = ["SymbolicProgram"]
 

@@ -73,8 +73,8 @@ OPERATORS: dict[str, Callable[[Any, Term, Sequence[Ast]], Ast]] = {
 class Z3Terms:
     """Turns terms into z3's, each once."""
 
-    def __init__(self, context: z3.Context | None = None) -> None:
-        self.context = context or z3.main_ctx()
+    def __init__(self) -> None:
+        self.context = z3.main_ctx()
         self.c = self.context.ref()
         self.made: dict[Term, Ast] = {}
         self.constants: dict[tuple[int, int], Ast] = {}

@@ -45,22 +45,8 @@ from zabspec.worlds.actor import (
     timer_armed,
     went_down,
 )
-from zabspec.worlds.crash_within import (
-    begin_broken_off,
-    kind_broken_off,
-    offer,
-    offer_action,
-    offer_receipt,
-)
-from zabspec.worlds.step_annotations import (
-    begin_step,
-    emit,
-    emit_alone,
-    emit_nobodys,
-    no_steps,
-    peer_in,
-    process_in,
-)
+from zabspec.worlds.crash_within import begin_broken_off, kind_broken_off, offer, offer_action, offer_receipt
+from zabspec.worlds.step_annotations import begin_step, emit, emit_alone, emit_nobodys, no_steps, peer_in, process_in
 from zabspec.worlds.steps import (
     ABCAST,
     ACTION,

@@ -11,13 +11,11 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration, Limits
 from checker.zookeeper.record import NEWEST, PROTOCOL, configuration
+from checker.zookeeper.residue import KNOWN
 from invariants import properties_of
 from zabspec.model import Model
 
-__all__ = ["KNOWN", "MUTANTS", "Mutant", "explore_all", "unmutated"]
-
-# All known repairs of the newest release, merged, open or proposed here.
-KNOWN = ("4882", "4837-here", "1558", "trunc", "cut", "5094", "2354")
+__all__ = ["MUTANTS", "Mutant", "explore_all", "unmutated"]
 
 
 @dataclass(frozen=True)
