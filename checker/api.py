@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NoVerdict", "RequestError", "causal_graph", "explore", "judge", "prove_inductive", "replay", "simulate",
+    "state_graph",
 ]  # fmt: skip
 
 
@@ -59,6 +60,7 @@ class Exploring(Sizes, total=False):
 
     repair: str
     start: str
+    quorums: str | PathLike[str]
     depth: int
     properties: Names
     require_witness: bool | Sequence[str]
@@ -100,6 +102,18 @@ class Simulating(TypedDict, total=False):
     engine: str
     budgets: Mapping[str, int]
     start: str
+    quorums: str | PathLike[str]
+
+
+class Graphing(Sizes, total=False):
+    """Options of a graph of states; `zabcheck graph --help` says what each means."""
+
+    repair: str
+    start: str
+    depth: int
+    max_states: int
+    properties: Names
+    symmetry: bool
 
 
 class Judging(TypedDict, total=False):
@@ -214,6 +228,29 @@ def causal_graph(run: AnyRun, relation: str = "broadcasts", number: int | None =
     from checker.requests.causality import causal_graph as made
 
     return made(run.run if isinstance(run, Simulated) else run, relation, number)
+
+
+def state_graph(protocol: AnyProtocol = "zab", **options: Unpack[Graphing]) -> nx.DiGraph[int]:
+    """Return the states of a protocol and the steps between them, as a graph of `networkx` (docs/graph.md).
+
+    `checker.graph.questions` has what can be asked of it. Nothing is left out but what lies beyond `depth`. With
+    symmetry, which is on unless `symmetry=False` or the protocol tells processes apart, a node is an orbit.
+
+    Args:
+        protocol: as `explore` takes it.
+        options: those of the command.
+
+    Raises:
+        RequestError: the request is wrong, or the graph has more than `max_states` states (100,000).
+        NoVerdict: a state meets a run-time error.
+    """
+    from checker.requests.graph import GraphRequest
+    from checker.requests.graph import state_graph as made
+    from checker.requests.keywords import request_of
+    from checker.terminal import TerminalWatch
+
+    with sentences():
+        return made(request_of(GraphRequest, named(protocol), options), TerminalWatch())
 
 
 def prove_inductive(protocol: AnyProtocol = "zab", **options: Unpack[Inducting]) -> Inductive:

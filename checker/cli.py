@@ -89,6 +89,7 @@ Examples:
 @click.option("--txns", type=int, help="Transactions that may be abcast (2).")
 @budget_options()
 @shared.START
+@shared.QUORUMS
 @shared.named(
     "--network",
     "NAME",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from zabcheck.language import (
     NOBODY, Int, Message, MessageName, Node, NodeId, Processes, State, Variant, action, broken, declare, environment,
-    environment_step, receives, safety, send, stored, volatile,
+    environment_step, is_quorum, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 LEASE = 2
@@ -74,7 +74,7 @@ def lease_from(s: State, p: Node) -> int:
 def on_grant(s: State, p: Node, source: Node, m: GRANT) -> None:
     if m.asked_at == s.asked_at[p]:
         s.granted[p].add(source)
-        if len(s.granted[p]) >= s.MAJORITY:
+        if is_quorum(s, s.granted[p]):
             s.lease[p] = lease_from(s, p) + LEASE
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from zabcheck.language import (
     Bool, Int, Message, MessageName, Node, NodeId, Processes, Seq, State, Txn, Variant, abcast, abdeliver, accept,
-    action, declare, end_leadership, end_pass, forget, receives, send, step, stored, volatile,
+    action, declare, end_leadership, end_pass, forget, is_quorum, receives, send, step, stored, volatile,
 )  # fmt: skip
 
 PREPARE, PROMISE = MessageName("PREPARE"), MessageName("PROMISE")
@@ -130,7 +130,7 @@ def on_promise(s: State, p: Node, source: Node, m: PROMISE) -> None:
 def support(s: State, p: Node, q: Node) -> None:
     """q has promised p's ballot: with a quorum p leads."""
     s.supporters[p].add(q)
-    if len(s.supporters[p]) >= s.MAJORITY:
+    if is_quorum(s, s.supporters[p]):
         lead(s, p)
 
 
@@ -231,14 +231,14 @@ def put(s: State, p: Node, slot: int, t: Txn, ballot: int) -> None:
 
 @receives
 def on_accepted(s: State, p: Node, source: Node, m: ACCEPTED) -> None:
-    if s.leads[p] and m.ballot == s.ballot[p] and len(s.acks[p][m.slot]) < s.MAJORITY:
+    if s.leads[p] and m.ballot == s.ballot[p] and not is_quorum(s, s.acks[p][m.slot]):
         count_ack(s, p, source, m.slot)
 
 
 def count_ack(s: State, p: Node, q: Node, slot: int) -> None:
     """q has accepted p's proposal. From a quorum on it is chosen, and everyone is told."""
     s.acks[p][slot].add(q)
-    if len(s.acks[p][slot]) == s.MAJORITY:
+    if is_quorum(s, s.acks[p][slot]):
         for r in range(s.NODES):
             if r != p:
                 send(s, p, r, CHOSEN(slot=slot, txn=s.log[p][slot]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from zabcheck.language import (
     NOBODY, Bool, Int, Message, MessageName, Node, NodeId, OneOf, Processes, State, Variant, action, broken, declare,
-    forget, ghost, observation, receives, safety, send, stored, volatile,
+    forget, ghost, is_quorum, observation, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 FOLLOWER, CANDIDATE, LEADER = range(3)
@@ -77,7 +77,7 @@ def on_request_vote(s: State, p: Node, source: Node, m: REQUEST_VOTE) -> None:
 
 
 def is_enough(s: State, p: Node) -> bool:
-    return len(s.votes[p]) >= s.MAJORITY
+    return is_quorum(s, s.votes[p])
 
 
 @receives
@@ -118,8 +118,10 @@ def someone_has_led(s: State) -> bool:
 def election_safety(s: State) -> bool:
     """At most one leader can be elected in a given term."""
     for t in range(s.ELECTIONS + 1):
-        if len(s.led[t]) > 1:
-            return broken(f"{s.led[t]} have led in term {t}")
+        for p in range(s.NODES):
+            for q in range(s.NODES):
+                if p != q and p in s.led[t] and q in s.led[t]:
+                    return broken(f"{s.led[t]} have led in term {t}")
     return True
 
 

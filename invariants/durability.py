@@ -6,16 +6,37 @@ A property of the state: of every process's stable history, those that are down 
 from __future__ import annotations
 
 from invariants.registry import STATE, Property
-from zabspec.language.lang import Node, State, Txn, broken
+from zabspec.language.lang import Node, State, Txn, broken, is_quorum
 
 
-def holders(s: State, t: Txn) -> int:
-    """How many processes have t in their stable history."""
-    count = 0
+def is_durable(s: State, t: Txn) -> bool:
+    """Whether a quorum has t in its stable histories."""
+    return is_quorum(s, {q for q in range(s.NODES) if has_stored(s, q, t)})
+
+
+def would_do(s: State, t: Txn, out: Node) -> bool:
+    """Whether a quorum has t in its stable histories without a process that has it."""
+    if not has_stored(s, out, t):
+        return False
+    return is_quorum(s, {q for q in range(s.NODES) if q != out and has_stored(s, q, t)})
+
+
+def is_bare(s: State, t: Txn) -> bool:
+    """Whether a quorum has t in its stable histories, and not if any one of those that have it lost it."""
+    if not is_durable(s, t):
+        return False
+    for q in range(s.NODES):
+        if would_do(s, t, q):
+            return False
+    return True
+
+
+def anybody_has(s: State, t: Txn) -> bool:
+    """Whether some process has t in its stable history."""
     for q in range(s.NODES):
         if has_stored(s, q, t):
-            count = count + 1
-    return count
+            return True
+    return False
 
 
 def has_stored(s: State, q: Node, t: Txn) -> bool:
@@ -32,12 +53,11 @@ def durability(s: State) -> bool:
     for p in range(s.NODES):
         for k in range(len(s.delivered[p])):
             t = s.delivered[p][k]
-            if holders(s, t) < s.MAJORITY:
+            if not is_durable(s, t):
                 return broken(
                     f"p{p} delivered {t}, which is in the stable history of "
-                    f"{ {q for q in range(s.NODES) if has_stored(s, q, t)} if holders(s, t) > 0 else 'nobody' }, and "
-                    f"not of { {q for q in range(s.NODES) if not has_stored(s, q, t)} }, where a quorum is "
-                    f"{s.MAJORITY} of {s.NODES}"
+                    f"{ {q for q in range(s.NODES) if has_stored(s, q, t)} if anybody_has(s, t) else 'nobody' }, and "
+                    f"not of { {q for q in range(s.NODES) if not has_stored(s, q, t)} }, so not of a quorum"
                 )
     return True
 
@@ -49,7 +69,7 @@ def delivered_by_a_bare_quorum(s: State) -> bool:
     for p in range(s.NODES):
         for k in range(len(s.delivered[p])):
             t = s.delivered[p][k]
-            if holders(s, t) == s.MAJORITY:
+            if is_bare(s, t):
                 for e in range(s.EPOCHS + 1):
                     if e > t.epoch and s.established[e] > 0:
                         return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from invariants.core import place, same_instance, second_of_instance, was_abcast
 from invariants.registry import HISTORY, TERMINAL, Property
-from zabspec.language.lang import Node, State, broken
+from zabspec.language.lang import Node, State, broken, is_quorum
 from zabspec.protocols.ladis import may_abcast
 
 
@@ -72,18 +72,10 @@ def both_delivered(h: State) -> bool:
     return False
 
 
-def followers_of(s: State, l: Node) -> int:
-    """How many processes follow l and have recognised it."""
-    count = 0
-    for f in range(s.NODES):
-        if f != l and s.leader[f] == l and s.synced[f]:
-            count = count + 1
-    return count
-
-
 def is_followed(s: State, l: Node) -> bool:
     """Process l leads in broadcast mode, and a quorum follows it, itself included."""
-    return may_abcast(s, l) and followers_of(s, l) + 1 >= s.MAJORITY
+    followed = is_quorum(s, {f for f in range(s.NODES) if f == l or (s.leader[f] == l and s.synced[f])})
+    return may_abcast(s, l) and followed
 
 
 def reliable_delivery(s: State) -> bool:

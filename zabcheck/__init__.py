@@ -22,7 +22,7 @@ from zabcheck.shadowed_packages import in_the_way
 
 if TYPE_CHECKING:
     from checker.answers import Explored, Inductive, Judged, Replayed, Simulated
-    from checker.api import causal_graph, explore, judge, prove_inductive, replay, simulate
+    from checker.api import causal_graph, explore, judge, prove_inductive, replay, simulate, state_graph
     from checker.errors import NoVerdict, RequestError
     from invariants.registry import Property
     from traces.record.trace import Trace
@@ -45,11 +45,14 @@ __all__ = [
     "prove_inductive",
     "replay",
     "simulate",
+    "state_graph",
 ]  # fmt: skip
 
 # The names of this package, each with the module that has it.
 PLACES = {
-    **dict.fromkeys(("explore", "simulate", "replay", "prove_inductive", "judge", "causal_graph"), "checker.api"),
+    **dict.fromkeys(
+        ("explore", "simulate", "replay", "prove_inductive", "judge", "causal_graph", "state_graph"), "checker.api"
+    ),
     **dict.fromkeys(("RequestError", "NoVerdict"), "checker.errors"),
     **dict.fromkeys(("Explored", "Simulated", "Replayed", "Inductive", "Judged"), "checker.answers"),
     "Property": "invariants.registry",

@@ -33,6 +33,7 @@ from zabspec.language.lang import (
     NOBODY,
     AnyMessage,
     History,
+    Members,
     MessageName,
     Node,
     State,
@@ -40,6 +41,7 @@ from zabspec.language.lang import (
     Zxid,
     broken,
     forget,
+    is_quorum,
     step,
 )  # fmt: skip
 from zabspec.worlds.actor import (
@@ -64,14 +66,13 @@ from zabspec.worlds.actor import (
 )
 
 __all__ = [
-    "NOBODY", "NODE", "AnyMessage", "Bool", "Field", "History", "Int", "Message", "MessageName", "MessageUnion",
-    "Node", "NodeId", "OneOf", "Processes", "Record", "Role", "Seq", "SetOf", "Size", "Start", "State", "Txn",
-    "Variant",
-    "Zxid", "abcast", "abdeliver", "accept", "action", "arm_timer", "broken", "choose", "connect", "declare",
-    "disconnect", "durable", "end_leadership", "end_pass", "end_synchronization", "environment",
-    "environment_step", "establish",
-    "force", "forget", "ghost", "invariant", "is_down", "observation", "on_disk", "progress", "receives", "revise",
-    "safety", "send", "send_to_follower", "send_to_leader", "step", "stored", "volatile",
+    "NOBODY", "NODE", "AnyMessage", "Bool", "Field", "History", "Int", "Members", "Message", "MessageName",
+    "MessageUnion", "Node", "NodeId", "OneOf", "Processes", "Record", "Role", "Seq", "SetOf", "Size", "Start",
+    "State", "Txn", "Variant", "Zxid", "abcast", "abdeliver", "accept", "action", "arm_timer", "broken", "choose",
+    "connect", "declare", "disconnect", "durable", "end_leadership", "end_pass", "end_synchronization", "environment",
+    "environment_step", "establish", "force", "forget", "ghost", "invariant", "is_down", "is_quorum", "observation",
+    "on_disk", "progress", "receives", "revise", "safety", "send", "send_to_follower", "send_to_leader", "step",
+    "stored", "volatile",
 ]  # fmt: skip
 
 

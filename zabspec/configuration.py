@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import cast
 
+from zabspec.quorums import QuorumSystem, system_of
 from zabspec.worlds.steps import BUDGETS
 
 __all__ = ["UNSET", "Parameters"]
@@ -39,6 +41,7 @@ class Parameters:
     channel: int = 0  # 0: derived from the protocol
     budgets: str = ""  # those that the protocol declares besides: "begins=1,refusals=0", in its order
     start: str = ""  # the state that runs begin in, of those that the protocol declares
+    quorums: str = ""  # the quorum system by its text (`zabspec/quorums.py`); empty: majorities
     promises: bool = True  # False: order hooks of the protocol merge no steps (`worlds/priority.py`)
 
     @cached_property
@@ -52,5 +55,21 @@ class Parameters:
         """Faults that can make a process begin another iteration."""
         return sum(getattr(self, name) for name in BUDGETS)
 
+    @property
+    def system(self) -> QuorumSystem | None:
+        """The quorum system; None: majorities."""
+        return system_of(self.quorums) if self.quorums else None
+
+    @property
+    def smallest_quorum(self) -> int:
+        """How many processes a quorum has at least."""
+        return self.system.smallest if self.system else self.nodes // 2 + 1
+
+    @property
+    def renamings(self) -> int:
+        """How many renamings of the processes keep its quorums, the one that changes nothing among them."""
+        return len(self.system.renamings) if self.system else math.factorial(self.nodes)
+
     def as_dict(self) -> dict[str, str | int]:
-        return {name: value for name, value in asdict(self).items() if name != "promises" or not value}
+        kept = {"promises": not self.promises, "quorums": bool(self.quorums)}
+        return {name: value for name, value in asdict(self).items() if kept.get(name, True)}

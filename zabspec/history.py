@@ -21,7 +21,7 @@ What is kept, and why it loses nothing:
 from __future__ import annotations
 
 from zabspec.language import NODE, Bool, Field, Int, NodeId, Record, Role, Seq, SetOf
-from zabspec.language.lang import History, Node, State, Txn, new_identity
+from zabspec.language.lang import History, Node, State, Txn, is_quorum, new_identity
 
 __all__ = [
     "abcast",
@@ -174,7 +174,7 @@ def accept(s: State, p: Node, epoch: int, t: Txn) -> None:
     chosen = s.chosen_epoch[k]
     if chosen == 0 or epoch < chosen:
         s.accepted[epoch][k].add(p)
-        if len(s.accepted[epoch][k]) >= s.MAJORITY:
+        if is_quorum(s, s.accepted[epoch][k]):
             s.chosen_epoch[k] = epoch
             for e in range(s.EPOCHS + 1):
                 if e >= epoch:

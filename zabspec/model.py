@@ -12,6 +12,7 @@ from zabspec.authoring.alternatives import MOST
 from zabspec.authoring.checks import check_fields
 from zabspec.authoring.declaration import ConfigError
 from zabspec.authoring.glue import ELECTIONS
+from zabspec.authoring.quorums import system_for
 from zabspec.configuration import UNSET, Parameters
 from zabspec.language import NODE, Bool, Field, Int, MessageUnion, Record, Role, Schema
 from zabspec.language.program import Program
@@ -45,6 +46,7 @@ class Configuration(Parameters):
             raise ConfigError(f"there is no protocol {self.protocol!r}; there are {', '.join(NAMES)}")
         object.__setattr__(self, "variant", found.combined(self.variant))
         self._check_network(found)
+        self._check_quorums(found)
         for name, (low, high) in LIMITS.items():
             value = getattr(self, name)
             if name == "txns" and not found.transactions:
@@ -64,6 +66,13 @@ class Configuration(Parameters):
             raise ConfigError(f"--max-epoch must be 1 to 200, not {self.max_epoch}")
         if not 0 <= self.channel <= 200:
             raise ConfigError(f"--channel must be 1 to 200, not {self.channel}")
+
+    def _check_quorums(self, found: Protocol) -> None:
+        quorums, nodes = system_for(self.quorums, self.nodes)
+        object.__setattr__(self, "quorums", quorums)
+        object.__setattr__(self, "nodes", nodes)
+        if quorums:
+            found.check_quorums(quorums, self.variant)
 
     def _check_network(self, found: Protocol) -> None:
         networks = list(found.world.networks)
@@ -135,10 +144,6 @@ class Model:
         """For each of a few steps the properties of states that it may change; none: any step may change any."""
         return {}
 
-    @cached_property
-    def majority(self) -> int:
-        return self.configuration.nodes // 2 + 1
-
     @property
     def world(self) -> World:
         return self.protocol.world
@@ -190,7 +195,8 @@ class Model:
         if self.fails:  # in two ways inside each step, and with each prefix between them
             most = 3 * most + c.nodes * (self.protocol.unforced + 1)
         if self.protocol.elects:
-            who = 2 * self.majority if self.fails else 0  # fail inside an election
+            smallest = c.nodes if c.quorums else c.smallest_quorum  # or rather all of those that elect
+            who = 2 * smallest if self.fails else 0  # fail inside an election
             most += c.nodes * ((1 + who) * (1 << c.nodes) + 3 * c.nodes)
         ways = self.protocol.text.alternatives
         return most * (MOST if self.fails or (self.protocol.elects and ways > 1) else ways)
@@ -214,7 +220,8 @@ class Model:
     def size(self, epochs: int) -> Sizes:
         """How large the question is."""
         c = self.configuration
-        return Sizes(c.nodes, c.txns, epochs, budgets=c.budget, variant=c.variant)
+        least = c.smallest_quorum if c.quorums else 0
+        return Sizes(c.nodes, c.txns, epochs, budgets=c.budget, variant=c.variant, least=least)
 
     @cached_property
     def own_world(self) -> tuple[ModuleType, ...]:
@@ -290,7 +297,7 @@ class Model:
             "NODES": c.nodes,
             "TXNS": c.txns,
             "EPOCHS": self.epochs,
-            "MAJORITY": self.majority,
+            **({} if c.quorums else {"MAJORITY": c.smallest_quorum}),  # what reads it counts majorities
             "NETWORK": self.world.networks[c.network],
             "UP": up,
             "DOWN": down,
@@ -308,7 +315,7 @@ class Model:
         mine = {id(f) for f in self.parts.fields}
         check_fields(text.name, self.parts.fields, (*constants, *(f.name for f in fields if id(f) not in mine)), ())
         return Program(
-            Schema(c.nodes, fields, constants),
+            Schema(c.nodes, fields, constants, c.system),
             self.parts.types,
             world=(actor, *self.observing, *self.world_text, *self.own_world, *self.disks.modules),
             protocol=self.protocol.modules,

@@ -16,11 +16,13 @@ from zabspec.language.lang import (
     NOBODY,
     AnyMessage,
     History,
+    Members,
     MessageName,
     Node,
     State,
     Txn,
     forget,
+    is_quorum,
     step,
 )
 from zabspec.worlds.actor import choose, connect, disconnect, send_to_follower, send_to_leader
@@ -97,9 +99,9 @@ def messages(size: Size) -> tuple[Message, ...]:
 # --- definitions -------------------------------------------------------------------------------
 
 
-def quorum(s: State) -> int:
-    """II.1: any two quorums intersect; here, majorities."""
-    return s.MAJORITY
+def quorum(s: State, members: Members) -> bool:
+    """II.1: any two quorums intersect; majorities, or the system that the model is given."""
+    return is_quorum(s, members)
 
 
 def zxid_le(t: Txn, u: Txn) -> bool:
@@ -142,7 +144,7 @@ def l_1_1(s: State, l: Node, f: Node, m: CEPOCH) -> None:
     """CEPOCH(e) from a quorum Q: propose to Q an epoch later than any e received."""
     s.Q[l].add(f)
     s.new_epoch[l] = max(s.new_epoch[l], m.epoch)
-    if len(s.Q[l]) >= quorum(s):
+    if quorum(s, s.Q[l]):
         s.new_epoch[l] = epoch_to_propose(s, l)
         s.stage[l] = PROMISING
         for g in range(s.NODES):
@@ -251,7 +253,7 @@ def accept_history(s: State, f: Node, m: NEWLEADER) -> None:
 def l_2_2(s: State, l: Node, f: Node, m: ACK_LD) -> None:
     """NEWLEADER acknowledged by a quorum: send a commit to all followers. Phase 2 is complete."""
     s.acked[l].add(f)
-    if len(s.acked[l]) >= quorum(s):
+    if quorum(s, s.acked[l]):
         become_established(s, l)
 
 
@@ -356,7 +358,7 @@ def l_3_2(s: State, l: Node, f: Node, m: ACK) -> None:
 def count_acknowledgement(s: State, l: Node, f: Node, k: int) -> None:
     """l.3.2: f acknowledges the k-th transaction of the leader's log; it is committed with a quorum."""
     s.acks[l][k].add(f)
-    if len(s.acks[l][k]) >= quorum(s):
+    if quorum(s, s.acks[l][k]):
         commit(s, l, k)
 
 
@@ -441,7 +443,7 @@ def on_follower_lost(s: State, l: Node, f: Node) -> None:
     acknowledgement already received still stands for what was written to stable storage."""
     s.Q[l].discard(f)
     s.joining[l].discard(f)
-    if s.stage[l] >= PROMISING and len(s.Q[l]) < quorum(s):
+    if s.stage[l] >= PROMISING and not quorum(s, s.Q[l]):
         to_election(s, l)
 
 

@@ -118,7 +118,7 @@ def earlier(matrix: Matrix, top: Path, commit: str) -> dict[str, Check]:
     try:
         text = git(top, "show", f"{commit}:{inside}")
         found = matrix_of(tomllib.loads(text), matrix.path, text)
-    except (MatrixError, tomllib.TOMLDecodeError, RecursionError):
+    except (MatrixError, ValueError, RecursionError):
         return {}
     return {check.name: check for check in found.checks}
 

@@ -17,10 +17,13 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from checker.errors import RequestError
 from checker.requests.model import near
+from checker.requests.quorum_system import TEXTS, quorums_given
 from zabspec.configuration import Parameters
 from zabspec.deprecated import Contradiction, current_keys
 from zabspec.files import read_bytes
+from zabspec.quorums import MAJORITY
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -214,8 +217,12 @@ def table_of(path: Path) -> dict[str, Any]:
         raise MatrixError(f"cannot read {path}: {problem.strerror or problem}") from None
     except UnicodeDecodeError:
         raise MatrixError(f"{path} is no TOML: it is not UTF-8") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as problem:
-        raise MatrixError(f"{path} is no TOML: {problem or 'nested too deeply'}") from None
+    except tomllib.TOMLDecodeError as problem:
+        raise MatrixError(f"{path} is no TOML: {problem}") from None
+    except RecursionError:
+        raise MatrixError(f"{path} is no TOML: nested too deeply") from None
+    except ValueError:  # more digits than Python reads
+        raise MatrixError(f"{path} is no matrix of checks: a number in it is too large") from None
 
 
 # --- what may stand in it --------------------------------------------------------------------------
@@ -295,6 +302,8 @@ def check_of(given: Mapping[str, Any], defaults: Mapping[str, Any], path: Path, 
     name = given["name"]
     options = {k: v for k, v in ({**defaults, **given}).items() if k not in ABOUT}
     options["protocol"] = located(str(options.get("protocol", Parameters.protocol)), path)
+    if "quorums" in options:
+        options["quorums"] = quorums_of(str(options["quorums"]), path, name)
     mine = takes(str(options.get("engine", "")))  # defaults are for all
     options = {k: v for k, v in options.items() if k in given or k in mine}
     try:
@@ -321,6 +330,19 @@ def located(protocol: str, path: Path) -> str:
     if protocol.endswith(".py") or os.sep in protocol:
         return str(path.parent / protocol)
     return protocol
+
+
+def quorums_of(value: str, path: Path, name: str) -> str:
+    """Return the text of a check's quorum system; a file's name is from the folder of the matrix.
+
+    Raises:
+        MatrixError: there is no such system.
+    """
+    plain = value in ("", MAJORITY) or value.startswith(TEXTS)
+    try:
+        return quorums_given(value if plain else str(path.parent / value))
+    except RequestError as problem:
+        raise MatrixError(f"{path}: check {name}: {problem}") from None
 
 
 def expectation(given: Mapping[str, Any], values: Mapping[str, Any]) -> Expectation:

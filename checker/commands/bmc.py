@@ -55,6 +55,7 @@ Examples:
 @shared.TXNS
 @budget_options()
 @shared.START
+@shared.QUORUMS
 @shared.named(
     "--network", "NAME", "fifo, lossy, unordered, duplicating; datagrams, ordered, fifo.", completing.networks
 )

@@ -32,6 +32,7 @@ from checker.ending import (
     settle,
     settled_answer,
 )
+from checker.errors import RequestError
 from checker.output_files import check_writable
 from checker.report.formats.terminal import table
 from checker.requests.model import near, protocol_named
@@ -281,6 +282,16 @@ def seconds(ctx: click.Context, param: click.Parameter, value: float | None) -> 
     if value is not None and not (math.isfinite(value) and value > 0):
         raise click.UsageError(f"{param.opts[0]} must be a number of seconds above 0, not {value:g}", ctx)
     return value
+
+
+def quorums(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """The text of the quorum system that a flag names: the file is read here, and not again."""
+    from checker.requests.quorum_system import quorums_given
+
+    try:
+        return quorums_given(value)
+    except RequestError as problem:
+        raise click.UsageError(str(problem), ctx) from None
 
 
 PATH = click.Path(path_type=Path)

@@ -54,6 +54,7 @@ def refuse_model_options() -> None:
 @shared.REPAIR
 @shared.RELEASE
 @shared.START
+@shared.QUORUMS
 @shared.NODES
 @shared.TXNS
 @budget_options()

@@ -8,12 +8,12 @@ from typing import Any
 import click
 
 from checker.commands import completing
-from checker.commands.common import PATH, PROTOCOL_HELP, at_least, seconds, size
+from checker.commands.common import PATH, PROTOCOL_HELP, at_least, quorums, seconds, size
 
 __all__ = [
     "ANSWER_JSON", "CHANNEL", "MEMORY_LIMIT", "NODES", "NODES_OR_DECLARED", "NO_SYMMETRY", "NO_TRACE", "PROPERTY",
-    "PROTOCOL", "RELEASE", "REPAIR", "REPORT_JSON", "START", "STATES", "THREADS", "TIME_LIMIT", "TRACE", "TXNS",
-    "VARIANT", "named",
+    "PROTOCOL", "QUORUMS", "RELEASE", "REPAIR", "REPORT_JSON", "START", "STATES", "THREADS", "TIME_LIMIT", "TRACE",
+    "TXNS", "VARIANT", "named",
 ]  # fmt: skip
 
 
@@ -36,6 +36,10 @@ VARIANT = named("--variant", "NAMES", "The protocol with a rule changed, or seve
 REPAIR = named("--repair", "NAMES", "Rules repaired besides: variants that repair one, as a,b.", completing.repairs)
 RELEASE = named("--release", "NUMBER", "Of zookeeper: which release (the newest).", completing.releases)
 START = named("--start", "NAME", "Where runs begin, of what a protocol declares.", completing.starts)
+QUORUMS = click.option(
+    "--quorums", default="", callback=quorums, metavar="majority|FILE",
+    help="Which sets are quorums: of a zoo.cfg's groups and weights (majorities).",
+)  # fmt: skip
 NODES = click.option("--nodes", type=int, help="Processes; as the protocol says if not given, 3.")
 NODES_OR_DECLARED = click.option("--nodes", type=int, help="Processes (3, unless your own protocol says otherwise).")
 TXNS = click.option("--txns", type=int, help="Transactions that may be abcast; 2 if not given.")

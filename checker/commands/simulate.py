@@ -66,6 +66,7 @@ Examples:
     help=PROTOCOL_HELP,
 )
 @shared.START
+@shared.QUORUMS
 @click.option(
     "--budget", "own_budgets", multiple=True, metavar="NAME=N", shell_complete=completing.budgets, help=OWN_BUDGETS_HELP
 )
@@ -207,7 +208,7 @@ def check_table(run: Run) -> None:
             not begin in the first state.
     """
     from traces.tables.own import refuse_start
-    from traces.tables.recorded import ready_field
+    from traces.tables.recorded import ready_field, refuse_quorums
     from traces.tables.table import TableError, check_arrow
 
     try:
@@ -215,6 +216,7 @@ def check_table(run: Run) -> None:
         refuse_start(run.start)
         if protocol_named(run.protocol).declared.replicas:
             ready_field(run.protocol)
+            refuse_quorums(run.quorums)
     except TableError as problem:
         raise click.UsageError(str(problem)) from None
 

@@ -4,7 +4,6 @@ seen before, and writes its part of the next level.
 
 from __future__ import annotations
 
-import math
 import time
 import uuid
 from collections.abc import Iterable, Iterator
@@ -86,7 +85,7 @@ class Owner:
         kept, new = self.unseen(rows)
         raw = len(kept)
         if self.question.symmetry:
-            renamings = math.factorial(self.question.configuration.nodes)
+            renamings = self.question.configuration.renamings
             same = numbers(rows, "renamings", np.uint8)[kept].astype(np.int64)
             raw = int(np.sum(np.where(same < MANY, renamings // same, same - MANY)))
         part = Part(

@@ -4,7 +4,6 @@ explorer's kernel, as one piece of machine code."""
 from __future__ import annotations
 
 import ctypes
-import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from types import FunctionType, ModuleType
@@ -177,8 +176,7 @@ class Compiled:
             raise ValueError(f"{len(self.properties)} properties; the kernel can judge {most} at once")
         self.symmetry = symmetry
         self.layout = model.program.layout
-        nodes = model.configuration.nodes
-        tables = derive.Permutations(nodes)
+        tables = derive.Permutations(model.configuration.nodes, self.layout.schema.renamings)
         self.perms = ctypes.create_string_buffer(tables.table if symmetry else b"\0")
         self.rank = ctypes.create_string_buffer(tables.rank if symmetry else b"\0")
         self._settling = TieredCode(self._key(), self._make, self._examine, self.quick)
@@ -278,7 +276,7 @@ class Compiled:
         return {
             "SYMMETRY": self.symmetry,
             "NODES": n,
-            "RENAMINGS": math.factorial(n) if self.symmetry else 1,
+            "RENAMINGS": self.model.configuration.renamings if self.symmetry else 1,
             "TOTAL": total,
             "STEPS_AT": steps_at,
             "META_AT": meta_at,
@@ -419,14 +417,14 @@ class Compiled:
         return h, ctypes.string_at(to, self.layout.size)
 
     def rename(self, data: bytes, which: int) -> bytes:
-        """A state under a renaming, by its number in `Permutations.all`."""
+        """A state under a renaming, by its number in the schema's `renamings`."""
         to = self.state(b"")
         self.renamed(self.state(data), to, self.perms, which)
         return ctypes.string_at(to, self.layout.size)
 
     def alike(self, data: bytes) -> int:
         """How many states the renamings of one are, itself among them; without symmetry 1."""
-        renamings = math.factorial(self.layout.schema.nodes) if self.symmetry else 1
+        renamings = self.model.configuration.renamings if self.symmetry else 1
         return len({in_order(self.layout, self.rename(data, k)) for k in range(renamings)}) if renamings > 1 else 1
 
     def next_states(self, data: bytes) -> list[tuple[int, bytes]]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import permutations
 
 from checker.explore.memory import Budget, peak_bytes
 from checker.explore.result import Exploration, Limits, Violation
@@ -63,7 +62,7 @@ class Interpreter:
         front = FrontEnd(self.layout, full_namespace(model), program.types, program.handlers)
         why = why_every_receipt(model, self.properties, front)
         self.stuttering_off = EVERY_STEP if every_step and not why else why
-        self.permutations = list(permutations(range(model.configuration.nodes)))
+        self.permutations = model.program.schema.renamings
 
     # --- one exploration -------------------------------------------------------------------------
 

@@ -58,7 +58,19 @@ def bounds_of(c: Configuration, r: Exploration) -> str:
     return f"{given}: {r.distinct:,} states to depth {r.depth}, then {why}"
 
 
-BOUNDS = ("nodes", "txns", "timeouts", "crashes", "losses", "partitions", "drops", "duplicates", "budgets", "max_epoch")
+BOUNDS = (
+    "nodes",
+    "txns",
+    "timeouts",
+    "crashes",
+    "losses",
+    "partitions",
+    "drops",
+    "duplicates",
+    "budgets",
+    "max_epoch",
+    "quorums",
+)
 
 
 def stages(c: Configuration) -> Iterator[Configuration]:

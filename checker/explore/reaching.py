@@ -123,7 +123,8 @@ TRIED: Mapping[str, Callable[[], tuple[Tried, ...]]] = {"zab": of_zab, "db19": o
 def reaching(asked: Configuration, names: Collection[str]) -> tuple[Tried | None, list[str]]:
     """The exploration that reaches most of some premises, over the same network and with as many processes if there
     is one; and those that it reaches. None: none is known."""
-    of_protocol = TRIED[asked.protocol]() if asked.protocol in TRIED and not asked.variant else ()
+    plain = not asked.variant and not asked.quorums
+    of_protocol = TRIED[asked.protocol]() if asked.protocol in TRIED and plain else ()
     known = [t for t in of_protocol if t.configuration.network == asked.network]
     best = max(
         known,

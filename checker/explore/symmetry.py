@@ -10,7 +10,6 @@ The functions that make numbers of processes, and are trusted, are listed here a
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
@@ -56,6 +55,7 @@ DECODERS: Mapping[Any, Decoder] = {
     connections.cuts: Decoder("asks the same of each process on either side of a cut"),
     connections.part: Decoder("does the same with each process on either side of a cut"),
     connections.emit_elections: Decoder("goes through all quorums, which are masks", lists=True),
+    connections.is_smallest_quorum: Decoder("asks the same of each process in a quorum, which is a mask"),
     connections.may_elect: Decoder("asks the same of each process in a quorum"),
     storage.may_fail_electing: Decoder("does the same with each process of an election, which is a mask", lists=True),
     connections.elect: Decoder("does the same with each process in a quorum"),
@@ -153,7 +153,7 @@ def why_not_symmetric(code: Stepped, walks: int = 16, length: int = 40, seed: in
     """
     source = random.Random(seed)
     size = code.layout.size
-    renamings = math.factorial(code.layout.schema.nodes)
+    renamings = len(code.layout.schema.renamings)
     if renamings == 1:
         return ""
     states = sum(1 << k for k, p in enumerate(code.properties) if p.of != STEP)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from checker.live.graph import UNFAIR
 from checker.live.loop import class_at
 from traces.record.lasso import Lasso
-from zabspec.language.derive import Permutations, in_order
+from zabspec.language.derive import in_order
 from zabspec.language.reference import StateView
 from zabspec.live.phase import class_of
 from zabspec.model import Configuration
@@ -51,7 +51,7 @@ def lasso_of(run: LiveRun, found: Waits) -> StarvingRun:
     prefix = run.explorer.schedule_to(depth, index)
     state = state_after(run, prefix)
     renaming = renaming_to(run, found, state, which)
-    p = Permutations(code.nodes).all[renaming]
+    p = code.layout.schema.renamings[renaming]
     back = {p[k]: k for k in range(code.nodes)}
     real = back[named] if named >= 0 else -1
     walked: list[Edge] = [Edge(v) for v in found.path[1:]]
@@ -108,7 +108,7 @@ def step_of(run: LiveRun, found: Waits, x: bytes, named: int, edge: Edge, renami
         renaming: that makes the states of the run those of the graph.
     """
     code = run.code
-    p = Permutations(code.nodes).all[renaming]
+    p = code.layout.schema.renamings[renaming]
     wanted = in_order(code.layout, code.node_state(found.graph, found.data, edge.to))
     flight: Sequence[Any] = ()
     if edge.message:
@@ -127,7 +127,7 @@ def renaming_to(run: LiveRun, found: Waits, state: bytes, which: int) -> int:
     """The renaming that makes a state the first one of the path, its budgets aside; `which` is tried first."""
     code = run.code
     wanted = in_order(code.layout, code.node_state(found.graph, found.data, found.path[0]))
-    every = range(len(Permutations(code.nodes).all)) if code.symmetry else (0,)
+    every = range(len(code.layout.schema.renamings)) if code.symmetry else (0,)
     for k in (which, *every):
         if in_order(code.layout, code.stable(state, k)) == wanted:
             return int(k)

@@ -9,6 +9,7 @@ from typing import Any
 
 from checker.explore.result import Limits
 from checker.live.run import Live
+from checker.report.disjoint import disjoint_notes
 from checker.report.promises import promise_json, promise_text
 from checker.report.report import bounds_of, rate
 from checker.report.result import (
@@ -171,7 +172,7 @@ class LiveReport(Result):
         for a reason of its own.
         """
         c = self.configuration
-        plain = not c.variant and c.network == "fifo" and self.verdict(goal) == VIOLATED
+        plain = not c.variant and not c.quorums and c.network == "fifo" and self.verdict(goal) == VIOLATED
         return goal.holds_with if plain else ""
 
     # --- for people --------------------------------------------------------------------------------
@@ -195,7 +196,7 @@ class LiveReport(Result):
 
     def notes(self) -> list[str]:
         """Sentences that follow the figures."""
-        out = []
+        out = disjoint_notes(self.configuration)
         done = [name for name, s in self.starving.items() if s.counterexample.digest]
         if done:
             out.append(

@@ -271,16 +271,15 @@ class LiveRun:
 
 def moves_of(code: LiveCode) -> list[tuple[int, int]]:
     """Which renamings of a state are entered, and who is named in them. Where renaming changes nothing (docs/live.md)
-    the process named is called 0, whoever it is."""
+    the process named is called 0, whoever it is; where some renamings do, the first that it can be called."""
     nodes = range(code.nodes)
     if not code.phase.names_one:
         return [(0, -1)]
     if not code.symmetry:
         return [(0, named) for named in nodes]
-    from zabspec.language.derive import Permutations
-
-    renamings = Permutations(code.nodes).all
-    return [(next(k for k, p in enumerate(renamings) if p[named] == 0), 0) for named in nodes]
+    renamings = code.layout.schema.renamings
+    called = {named: min(p[named] for p in renamings) for named in nodes}
+    return [(next(k for k, p in enumerate(renamings) if p[named] == to), to) for named, to in called.items()]
 
 
 def graph_of(nodes: int, edges: int, size: int) -> Graph:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import z3
 
 from checker.symbolic.solver import Result, SolverAnswer, ask
-from traces.zookeeper.ensemble import Ensemble
+from zabspec.ensemble import Ensemble
 
 __all__ = ["Lemma", "Survival", "arithmetic", "intersection", "survival", "zxid_lemmas"]
 

@@ -25,7 +25,7 @@ def instance_of(model: RefinedModel) -> Instance:
     n, txns = model.configuration.nodes, model.configuration.txns
     sets = [frozenset(p for p in range(n) if mask >> p & 1) for mask in range(1 << n)]
     return Instance(
-        quorums=tuple(q for q in sets if len(q) >= model.majority),
+        quorums=tuple(q for q in sets if len(q) >= model.configuration.smallest_quorum),
         processes=n,
         attempts=1 + n * model.epochs,
         histories=txns + 1,

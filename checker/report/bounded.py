@@ -93,10 +93,11 @@ class BoundedReport(Result):
         return [self.counterexample.trouble] if self.counterexample and self.counterexample.trouble else []
 
     def parts(self) -> Sequence[Part]:
+        from checker.report.disjoint import disjoint_notes
         from checker.report.report import bounds_of
         from traces.explain.folding import fitted
 
-        lines = [self.sentence, bounds_of(self.model.configuration)]
+        lines = [self.sentence, bounds_of(self.model.configuration), *disjoint_notes(self.model.configuration)]
         if self.counterexample is None:
             lines.append(f"judged: {', '.join(p.name for p in self.judged)}")
             lines.append("A bounded answer: deeper runs were not looked at.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from math import factorial
 from typing import Any
 
 from checker.explore.interpret import Interpreter
@@ -41,7 +40,7 @@ def unlike_first_states(report: Claim, model: Model, judged: Sequence[Property])
         interpreter = Interpreter(model, judged, engine["symmetry"], engine.get("stuttering_off") == EVERY_STEP)
     except ERRORS:
         return "" if report["coverage"]["error"] else "its initial state leaves a range"
-    most = min(FIRST, max(2, RENAMED // factorial(model.configuration.nodes))) if engine["symmetry"] else FIRST
+    most = min(FIRST, max(2, RENAMED // model.configuration.renamings)) if engine["symmetry"] else FIRST
     found = interpreter.run(Limits(max_states=most), keep_going=True)
     if found.stopped == "interrupted":
         raise KeyboardInterrupt

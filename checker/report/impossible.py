@@ -20,6 +20,7 @@ from invariants.binding import full_namespace
 from invariants.registry import NO_RUNTIME_ERROR, Property
 from zabspec.language.frontend import FrontEnd
 from zabspec.model import Model
+from zabspec.quorums import system_of
 from zabspec.worlds.steps import NUMBERED
 
 __all__ = ["impossible", "unlike"]
@@ -73,10 +74,16 @@ def counted(report: Claim) -> Iterator[str]:
     symmetry = report["engine"]["symmetry"]
     if not symmetry and raw != distinct:
         yield f"{distinct:,} distinct states stand for {raw:,}, without symmetry"
-    if symmetry and not distinct <= raw <= distinct * factorial(report["configuration"]["nodes"]):
+    if symmetry and not distinct <= raw <= distinct * renamings(report["configuration"]):
         yield f"{distinct:,} orbits cannot stand for {raw:,} states"
     if states["generated"] < distinct - 1:
         yield f"{distinct:,} states, and {states['generated']:,} successors"
+
+
+def renamings(configuration: Mapping[str, Any]) -> int:
+    """Return how many renamings of the processes keep the quorums of a configuration."""
+    text = str(configuration.get("quorums", ""))
+    return len(system_of(text).renamings) if text else factorial(configuration["nodes"])
 
 
 def limited(report: Claim) -> Iterator[str]:

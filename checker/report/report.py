@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from checker.explore.reaching import reaching
 from checker.explore.result import NONE_THERE, NOT_ASKED, Exploration, Limits
+from checker.report.disjoint import disjoint_notes
 from checker.report.promises import PAGE, promise_json, promise_text
 from checker.report.result import (
     COLOURS,
@@ -69,7 +70,8 @@ def bounds_of(c: Configuration) -> str:
             counts[budget.one] = c.budget[budget.name]
     bounds = [plural(v, k) for k, v in counts.items()]
     bounds += [f"{name} {n}" for name, n in c.budget.items() if name not in BUDGETS]
-    return f"{name}, {', '.join(bounds)}, network {c.network}{f', from {c.start}' if c.start else ''}{promise_text(c)}"
+    others = [f"network {c.network}", *[f"quorums {c.quorums}"] * bool(c.quorums), *[f"from {c.start}"] * bool(c.start)]
+    return f"{name}, {', '.join(bounds + others)}{promise_text(c)}"
 
 
 @dataclass(frozen=True)
@@ -374,7 +376,7 @@ class Report(Result):
 
     def notes(self) -> list[str]:
         """Sentences that follow the figures."""
-        out = []
+        out = disjoint_notes(self.configuration)
         if self.never_taken and self.exploration.step_counts:
             out.append(f"never taken within these bounds: {', '.join(self.never_taken)}")
         out += self.unused
@@ -418,6 +420,7 @@ class Report(Result):
         if len(found) < len(names):
             c = self.configuration
             whose = f"{c.protocol} with {c.variant}" if c.variant else f"{c.protocol} over network {c.network}"
+            whose += f", quorums {c.quorums}," if c.quorums else ""
             rest = some([name for name in names if name not in found])
             out.append(f"no command is known that reaches, for {whose}, the premise of {rest}")
         if tried is not None:

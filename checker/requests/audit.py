@@ -138,7 +138,7 @@ def config_text(path: Path) -> str:
     Raises:
         RequestError: the configuration cannot be read, or is none.
     """
-    from traces.zookeeper.ensemble import ConfigError, parse
+    from zabspec.ensemble import ConfigError, parse
     from zabspec.files import read_bytes
 
     try:
@@ -159,7 +159,7 @@ def check_numbers(directories: list[Directory], config: str | None) -> None:
         RequestError: two servers have one number, or the configuration has no such server.
     """
     from traces.zookeeper.audit import number_of
-    from traces.zookeeper.ensemble import parse
+    from zabspec.ensemble import parse
 
     if config is None:
         return

@@ -25,14 +25,14 @@ __all__ = ["check_carried", "verified_trace"]
 
 # The requests that make traces. Of each, what of its model a trace has: a run of `live` may give up once more, which
 # costs a timeout, and what a run of the simulator spends is counted.
-SIZES = ("protocol", "variant", "nodes", "network", "start")
+SIZES = ("protocol", "variant", "nodes", "network", "start", "quorums")
 MADE_BY: dict[type[Request], tuple[str, ...]] = {
     ExploreRequest: (*SIZES, "txns", "budgets", *BUDGETS),
     BmcRequest: (*SIZES, "txns", "budgets", *BUDGETS),
     RefineRequest: (*SIZES, "txns", *BUDGETS),
     LiveRequest: (*SIZES, "txns", "budgets"),
     SimulateRequest: SIZES,
-    SearchRequest: ("protocol", "variant", "network", "start"),
+    SearchRequest: ("protocol", "variant", "network", "start", "quorums"),
     MinimiseRequest: (),
 }
 
@@ -80,7 +80,7 @@ def check_carried(trace: Trace, name: str) -> None:
         raise RequestError(f"{name}: the request in it is none: {problem}") from None
     if asked is not None:
         wanted, there = asked.as_dict(), trace.configuration.as_dict()
-        other = [field for field in MADE_BY[kind] if wanted[field] != there[field]]
+        other = [field for field in MADE_BY[kind] if wanted.get(field) != there.get(field)]
         if kind is SearchRequest:  # which shortens what it finds
             most, spent = ({**c.budget, "nodes": c.nodes, "txns": c.txns} for c in (asked, trace.configuration))
             other += [field for field in spent if spent[field] > most.get(field, 0)]
@@ -104,6 +104,8 @@ def configuration_of(request: Request) -> Configuration | None:
         return None
     if isinstance(request, SimulateRequest):
         run = request.run()
-        return Configuration(run.protocol, run.variant, run.nodes, network=run.network, start=run.start)
+        return Configuration(
+            run.protocol, run.variant, run.nodes, network=run.network, start=run.start, quorums=run.quorums
+        )
     model: ModelRequest = request.exploration().model if isinstance(request, RefineRequest) else vars(request)["model"]
     return model.configuration()

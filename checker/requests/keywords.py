@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from checker.errors import RequestError
 from checker.requests.kinds import KINDS
 from checker.requests.model import ModelRequest, near
+from checker.requests.quorum_system import quorums_given
 from checker.requests.request import Request, bytes_of, flag
 
 __all__ = ["fields_of", "request_of"]
@@ -85,6 +86,8 @@ def plain(name: str, value: Any) -> Any:
         if isinstance(value, bool):
             return ("all",) if value else ()
         return tuple(one_name(v) for v in ([value] if isinstance(value, str) or not is_many(value) else value))
+    if name == "quorums" and isinstance(value, str | PathLike):
+        return quorums_given(str(fspath(value)))
     return fspath(value) if isinstance(value, PathLike) else value
 
 

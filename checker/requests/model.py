@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from checker.errors import NoVerdict, RequestError
+from checker.requests.quorum_system import check_text
 from checker.requests.request import Request, at_least
 from zabspec.deprecated import GONE_VARIANTS
 
@@ -31,6 +32,7 @@ class ModelRequest(Request):
             are as the protocol or its world has them.
         network: None or empty: the protocol's own.
         start: the state in which runs begin, of those that the protocol declares.
+        quorums: the text of a quorum system (`zabspec/quorums.py`); empty: majorities.
         max_epoch, channel: the largest epoch, and messages in a channel; None: derived from the budgets.
     """
 
@@ -43,11 +45,13 @@ class ModelRequest(Request):
     budgets: Mapping[str, int] = field(default_factory=dict)
     network: str = ""
     start: str = ""
+    quorums: str = ""
     max_epoch: int | None = None
     channel: int | None = None
 
     def validate(self) -> None:
         at_least(self, 1, "max_epoch", "channel")
+        check_text(self.quorums)
 
     def configuration(self, literal: bool = False, promises: bool = False) -> Configuration:
         """Return the configuration of the model.
@@ -85,6 +89,7 @@ class ModelRequest(Request):
                 channel=self.channel or 0,
                 budgets=own,
                 start=self.start,
+                quorums=self.quorums,
                 promises=promises,
                 **ours,
             )

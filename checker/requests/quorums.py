@@ -12,7 +12,7 @@ from checker.requests.request import Request, seconds, solver_seed
 if TYPE_CHECKING:
     from checker.proof.lemmas import Lemma, Survival
     from checker.symbolic.solver import Result
-    from traces.zookeeper.ensemble import Ensemble
+    from zabspec.ensemble import Ensemble
 
 __all__ = ["Quorums", "QuorumsRequest", "answer"]
 
@@ -98,7 +98,7 @@ def answer(request: QuorumsRequest) -> Quorums:
         RequestError: the configuration cannot be read, or is none.
     """
     from checker.symbolic.solver import interruptibly
-    from traces.zookeeper.ensemble import parse
+    from zabspec.ensemble import parse
 
     ensemble = parse(config_text(Path(request.config)))
     return interruptibly(lambda: quorums(ensemble, request.query_limit, request.seed))

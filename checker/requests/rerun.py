@@ -64,6 +64,7 @@ def request_of(report: Mapping[str, Any]) -> ExploreRequest:
         budgets={name: c[name] for name in protocol.world.budgets} | {name: int(n) for name, n in own.items()},
         network=c["network"],
         start=c["start"],
+        quorums=c.get("quorums", ""),
         max_epoch=c["max_epoch"] or None,
         channel=c["channel"] or None,
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from checker.errors import NoVerdict, RequestError
 from checker.requests.model import protocol_named
+from checker.requests.quorum_system import check_text
 from checker.requests.request import Request
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class SimulateRequest(Request):
     """A run of the simulator; it follows from these values alone.
 
     Attributes:
-        protocol, variant, repair, network, start, budgets: as of a model (`ModelRequest`).
+        protocol, variant, repair, network, start, quorums, budgets: as of a model (`ModelRequest`).
         seed: what delays and deadlines are drawn from; 64 bits.
         nodes: processes; None: as the protocol has it.
         rounds: ticks.
@@ -49,6 +50,7 @@ class SimulateRequest(Request):
     repair: str = ""
     network: str = ""
     start: str = ""
+    quorums: str = ""
     budgets: Mapping[str, int] = field(default_factory=dict)
     seed: int = 42
     nodes: int | None = None
@@ -71,6 +73,7 @@ class SimulateRequest(Request):
 
         if self.engine is not None and self.engine not in ENGINES:
             raise RequestError(f"there is no engine {self.engine!r}; there are {' and '.join(ENGINES)}")
+        check_text(self.quorums)
 
     def run(self) -> Run:
         """Return the run.
@@ -78,10 +81,12 @@ class SimulateRequest(Request):
         Raises:
             RequestError, ConfigError: there is no such run.
         """
+        from zabspec.authoring.quorums import system_for
         from zabspec.simulator.run import Run
 
         protocol = protocol_named(self.protocol)
-        nodes = protocol.nodes if self.nodes is None else self.nodes
+        quorums, nodes = system_for(self.quorums, self.nodes)
+        nodes = protocol.nodes if nodes is None else nodes
         if self.proposals is not None and not protocol.transactions:
             raise RequestError(f"--proposals is not for {protocol.name}, which has no transactions")
         delay: dict[str, Any] = {}
@@ -101,6 +106,7 @@ class SimulateRequest(Request):
             oracle=self.oracle,
             budgets=",".join(f"{name}={n}" for name, n in self.budgets.items()),
             start=self.start,
+            quorums=quorums,
             **delay,
         )
 

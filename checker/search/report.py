@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from checker.report.disjoint import disjoint_notes
 from checker.report.promises import promise_json
 from checker.report.report import bounds_of
 from checker.report.result import Counterexample, Part, Result, Row, Table, Verdict, plural
@@ -108,7 +109,7 @@ class SearchReport(Result):
 
     def notes(self) -> list[str]:
         """What was not covered."""
-        w, out = self.walked, []
+        w, out = self.walked, disjoint_notes(self.configuration)
         never = [name for name, n in w.step_counts.items() if not n]
         if never:
             out.append(f"steps never taken: {', '.join(never)}")

@@ -120,6 +120,8 @@ class Expressions(Facts):
     def on_Const(self, e: t.Const, env: Env) -> Node:
         if isinstance(e.type, t.NameType):
             raise Untranslatable(f"{self.where(e)}: a message's name is no value")
+        if isinstance(e.type, t.SetType):
+            return Text("{}")
         return number(e.value)
 
     def index(self, part: Part, env: Env) -> str:
@@ -339,6 +341,16 @@ class Expressions(Facts):
 
     def on_SetSize(self, e: t.SetSize, env: Env) -> Node:
         return Text(f"Cardinality({self.text(e.value, env).text})")
+
+    def on_SetWith(self, e: t.SetWith, env: Env) -> Node:
+        assert isinstance(e.value.type, t.SetType)
+        item = self.process(e.item, env) if e.value.type.kind.nodes else self.expr(e.item, env)
+        return Text(f"{self.text(e.value, env).tight} \\union {{{flat(item).text}}}", True)
+
+    def on_IsQuorum(self, e: t.IsQuorum, env: Env) -> Node:
+        if not isinstance(e.value.type, t.SetType):
+            raise Untranslatable(f"{self.where(e)}: a set of processes that is a mask")
+        return Text(f"IsQuorum({self.text(e.value, env).text})")
 
     def on_SeqLength(self, e: t.SeqLength, env: Env) -> Node:
         return Text(f"Len({self.text(e.seq, env).text})")

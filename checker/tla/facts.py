@@ -157,6 +157,8 @@ class Facts:
     def static(self, e: t.Expr, env: Env) -> int | bool | None:
         """The value of an expression where it is known here."""
         match e:
+            case t.Const(type=t.SetType()):
+                return None  # the empty set, which is no number
             case t.Const():
                 return bool(e.value) if e.type == t.BOOL else e.value
             case t.Var():

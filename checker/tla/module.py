@@ -22,7 +22,7 @@ from zabspec.language.derive import bags
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.kinds import Int, Kind, MessageUnion, Record, Seq
 from zabspec.language.schema import NODE, Field, Layout, Role
-from zabspec.model import Model
+from zabspec.model import Configuration, Model
 
 __all__ = ["Module", "Untranslatable", "module_of"]
 
@@ -203,6 +203,7 @@ def text_of(
     # where the text tells processes apart they are numbers, and it may calculate with them: nobody is one as well
     out += [f"CONSTANTS {', '.join([*nodes, *(['NOBODY'] if symmetric else [])])}"]
     out += [f"Node == {{{', '.join(nodes)}}}", *([] if symmetric else ["NOBODY == -1"]), ""]
+    out += quorums_of(c)
     out += [f"{word} == {value}" for word, value in sorted(made.enumerated.items(), key=lambda x: (x[1], x[0]))]
     out += ["", "\\* A record of all there is: an operator below takes it, and gives back the one after what it does."]
     out += [f"VARIABLE {ROOT}"]
@@ -227,11 +228,37 @@ def text_of(
         operator = made.invariants[p.name]
         out.append(f"{made.stated[p.name]} == {operator.name}({', '.join(ROOT for _ in operator.params)})")
     if symmetric and not bags(made.layout):
-        out += ["", "\\* the text treats all processes alike", "Symmetry == Permutations(Node)"]
+        out += ["", *symmetry_of(c)]
     if bags(made.layout):
         out += ["", *view(state)]
     below = "\n".join([*out, "=" * 80, ""])
     return "\n".join([*above, *prelude(symmetric, nodes, below), "", below])
+
+
+def quorums_of(c: Configuration) -> list[str]:
+    """The quorum system as a definition; nothing where majorities are counted. If every set that contains a quorum is
+    one, the smallest are enough."""
+    system = c.system
+    if system is None:
+        return []
+    listed = list(system.quorums)
+    if system.grows:
+        listed = [q for q in listed if not any(other != q and other & q == other for other in listed)]
+    sets = [f"{{{', '.join(f'p{p}' for p in range(c.nodes) if q >> p & 1)}}}" for q in listed]
+    lines = textwrap.wrap(f"Quorums == {{{', '.join(sets)}}}", 110, subsequent_indent="  ", break_on_hyphens=False)
+    asks = "\\E q \\in Quorums : q \\subseteq S" if system.grows else "S \\in Quorums"
+    return [f"\\* --quorums: {c.quorums}", *lines, f"IsQuorum(S) == {asks}", ""]
+
+
+def symmetry_of(c: Configuration) -> list[str]:
+    """The renamings of processes under which states count once."""
+    if not c.quorums:
+        return ["\\* the text treats all processes alike", "Symmetry == Permutations(Node)"]
+    return [
+        "\\* the text treats all processes alike, but for the quorums that they are in",
+        "Symmetry == {f \\in Permutations(Node) :",
+        "  \\A S \\in SUBSET Node : IsQuorum({f[p] : p \\in S}) = IsQuorum(S)}",
+    ]
 
 
 def prelude(symmetric: bool, nodes: Sequence[str], below: str) -> Iterator[str]:

@@ -281,6 +281,7 @@ WRONG = {
     "": "'check' is missing",
     "check = []": "is to be one or more",
     "[[check]": "is no TOML",
+    f"[[check]]\nname = 'x'\nmax_states = {'9' * 5000}": "a number in it is too large",
     one(HOLDS, "nodes = 'three'"): "check tpc nodes: 'three' is not right",
     one(HOLDS, "nodes = 99"): "check tpc: --nodes must be 1 to 7, not 99",
     one(HOLDS, "nodes = -1"): "check tpc nodes: '-1' is not right",

@@ -42,6 +42,7 @@ from zabspec.language.error_sites import site_number
 from zabspec.language.jit import MachineCode, compile_text, has_bit_gather
 from zabspec.language.program import Program
 from zabspec.model import Configuration, Model
+from zabspec.quorums import system_of
 
 NODES = 3
 EPOCH = Int(0, 9, "--max-epoch")
@@ -84,12 +85,13 @@ SCHEMA = Schema(
         Field("error", Int(0, 2**32 - 1), Role.SCRATCH),
     ),
     {"NODES": NODES, "LIMIT": 7},
+    system_of("weights 3,3,-3"),
 )
 TYPES = {"Txn": TXN, "History": LOG, "AnyMessage": UNION}
 
 HEADER = '''"""A text of the language, written for a test."""
 from __future__ import annotations
-from zabspec.language.lang import AnyMessage, Bytes, History, MessageName, NOBODY, Node, State, Txn, Words, forget, step
+from zabspec.language.lang import AnyMessage, Bytes, History, Members, MessageName, NOBODY, Node, State, Txn, Words, forget, is_quorum, step
 PING = MessageName("PING")
 PONG = MessageName("PONG")
 FIVE = 5
@@ -257,6 +259,52 @@ REJECTED: dict[str, tuple[str, str]] = {
     "few indices": ("def h(s: State, p: Node) -> None:\n    s.x = 1  # BAD\n", "own process only|takes 1 indices, and 0"),
     "few indices of two": ("def h(s: State, p: Node) -> None:\n    s.many[p] = 100  # BAD\n", "takes 2 indices, and 1 are given"),
     "many indices": ("def h(s: State, p: Node) -> None:\n    s.x[p][0] = 1  # BAD\n", "a int has no index"),
+    "set of others": (
+        "def h(s: State, p: Node) -> None:\n    s.flag[p] = is_quorum(s, {q for q in range(2)})  # BAD\n",
+        "a set is of processes",
+    ),
+    "set behind a test": (
+        "def h(s: State, p: Node) -> None:\n"
+        "    s.flag[p] = s.flag[p] and is_quorum(s, {q for q in range(s.NODES) if q == p})  # BAD\n",
+        "give it a name first",
+    ),
+    "set in a loop's test": (
+        "def h(s: State, p: Node) -> None:\n"
+        "    for k in range(len({q for q in range(s.NODES) if q == p})):  # BAD\n        s.x[p] = k\n",
+        "give it a name first",
+    ),
+    "set of a parameter": (
+        "def h(s: State, p: Node) -> None:\n    s.flag[p] = is_quorum(s, {p for p in range(s.NODES)})  # BAD\n",
+        "a set of processes needs another name",
+    ),
+    "quorum of a number": (
+        "def h(s: State, p: Node) -> None:\n    s.flag[p] = is_quorum(s, s.x[p])  # BAD\n",
+        "is_quorum takes a set of processes",
+    ),
+    "quorum of numbers": (
+        "def h(s: State, p: Node) -> None:\n    s.flag[p] = is_quorum(s, s.acks[p][0])  # BAD\n",
+        "is_quorum takes a set of processes",
+    ),
+    "quorum of nothing": (
+        "def h(s: State, p: Node) -> None:\n    s.flag[p] = is_quorum(s)  # BAD\n",
+        "is_quorum takes the state and a set of processes",
+    ),
+    "set of another's": (
+        "def h(s: State, p: Node) -> None:\n"
+        "    s.flag[p] = is_quorum(s, {q for q in range(s.NODES) if s.flag[q]})  # BAD\n",
+        "a handler touches its own process only",
+    ),
+    "set beside what writes": (
+        "def h(s: State, p: Node) -> None:\n"
+        "    s.x[p] = put(s, p) + len({q for q in range(s.NODES) if q in s.group[p]})  # BAD\n"
+        "def put(s: State, p: Node) -> int:\n    s.y[p] = 1\n    return 1\n",
+        "a set of processes stands beside what writes",
+    ),
+    "set passed to what writes": (
+        "def h(s: State, p: Node) -> None:\n    put(s, p, s.group[p])\n"
+        "def put(s: State, p: Node, m: Members) -> None:  # BAD\n    s.y[p] = len(m)\n",
+        "put takes a set of processes, and it writes",
+    ),
     "constant indexed": ("def h(s: State, p: Node) -> None:\n    s.x[p] = s.NODES[0]  # BAD\n", "NODES is a constant"),
     "constant written": ("def h(s: State, p: Node) -> None:\n    s.NODES = 4  # BAD\n", "is not a place in the state"),
     "truth in integer": ("def h(s: State, p: Node) -> None:\n    s.x[p] = s.flag[p]  # BAD\n", "a bool stands where a int"),
@@ -460,6 +508,26 @@ def test_a_helper_of_a_variant_is_a_handler(tmp_path: Path) -> None:
 # Functions of a state and integers, giving an integer, called in both worlds with every combination
 # of the numbers of VALUES. The first parameter is the handler's own process where it is named p.
 OPERATORS = """
+def held_quorum(s: State, p: Node) -> int:
+    return 1 if is_quorum(s, s.group[p]) else 0
+
+
+def gathered_quorum(s: State, p: Node, a: int) -> int:
+    found = is_quorum(s, {q for q in range(s.NODES) if q in s.group[p] or (q == p and a > 0) if q != 1 or a != 2})
+    return 2 if found else 3
+
+
+def gathered_set(s: State, p: Node, a: int) -> int:
+    q = a
+    if not decides(s, {q for q in range(s.NODES) if q in s.group[p] and a > 0}) and q == a:
+        s.x[p] = 5
+    return q + s.x[p]
+
+
+def decides(s: State, members: Members) -> bool:
+    return is_quorum(s, members) and len(members) > 1
+
+
 def add(s: State, p: Node, a: int, b: int) -> int:
     return a + b
 

@@ -135,6 +135,7 @@ def test_the_list_of_what_is_trusted_is_this() -> None:
         "zabspec.worlds.crash_within.emit_inside_with",
         "zabspec.worlds.crash_within.peer_inside",
         "zabspec.worlds.storage.may_fail_electing",
+        "zabspec.worlds.connections.is_smallest_quorum",
         "zabspec.worlds.connections.may_elect",
         "zabspec.worlds.connections.elect",
         "zabspec.worlds.connections.emit_elections",
@@ -181,10 +182,10 @@ def test_an_edited_protocol_a_property_and_a_clause_are_asked(tmp_path: Path, mo
 
 
 def test_the_edit_of_the_issue_is_told_apart_wherever_it_hides(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """`>= quorum(s)` of l.3.2 becomes `>= quorum(s) or s.new_epoch[l] == 2 and l == 2`."""
+    """`quorum(...)` of l.3.2 becomes `quorum(...) or s.new_epoch[l] == 2 and l == 2`."""
     source = Path(zab.__file__).read_text(encoding="utf-8")
-    before = "    if len(s.acks[l][k]) >= quorum(s):\n"
-    after = "    if len(s.acks[l][k]) >= quorum(s) or (s.new_epoch[l] == 2 and l == 2):\n"
+    before = "    if quorum(s, s.acks[l][k]):\n"
+    after = "    if quorum(s, s.acks[l][k]) or (s.new_epoch[l] == 2 and l == 2):\n"
     assert source.count(before) == 1
     module = import_text(tmp_path, "zab_edited", source.replace(before, after))
     for name, value in vars(module).items():

@@ -187,7 +187,7 @@ def wrong_join(self: Any, test: Any, a: Any, c: Any, kinds: Any) -> Any:
 TRUE: dict[str, Callable[..., Any]] = {n: getattr(SymbolicProgram, n) for n in dir(SymbolicProgram) if n[:2] != "__"}
 EXPRESSIONS = (
     "Const", "Var", "Load", "Memory", "Binary", "Compare", "SameSeq", "Logic", "Not", "Choice", "Call", "RecordField",
-    "MakeRecord", "SetHas", "SetSize", "SeqLength", "MessageKind",
+    "MakeRecord", "SetHas", "SetSize", "SetWith", "IsQuorum", "SeqLength", "MessageKind",
 )  # fmt: skip
 STATEMENTS = (
     "Store", "Copy", "SetChange", "Clear", "Append", "Remove", "If", "For", "While", "Break", "Continue", "Evaluate",

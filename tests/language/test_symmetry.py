@@ -33,7 +33,7 @@ from tests.models import (
     renamings,
     walked,
 )
-from zabspec.language import StateView, derive
+from zabspec.language import Schema, StateView, derive
 from zabspec.model import Configuration, Model
 from zabspec.worlds.steps import PARTITION
 
@@ -218,7 +218,7 @@ class Toy:
 
     def __init__(self, end: int = 10**9, wrong: str = "") -> None:
         self.end, self.wrong = end, wrong
-        self.layout = SimpleNamespace(size=3, schema=SimpleNamespace(nodes=3))
+        self.layout = SimpleNamespace(size=3, schema=Schema(3, (), {}))
         self.model = SimpleNamespace(program=SimpleNamespace(initial=lambda: SimpleNamespace(key=lambda: bytes(3))))
         self.properties = tuple(SimpleNamespace(of=of) for of in (STATE, STEP, STATE))
         self.asked: list[bytes] = []
@@ -277,11 +277,11 @@ def test_a_walk_ends_without_steps_and_one_process_takes_none() -> None:
     assert why_not_symmetric(cast(Any, toy), walks=2) == ""
     assert len(toy.asked) == 6
     two = Toy()
-    two.layout.schema.nodes = 2
+    two.layout.schema = Schema(2, (), {})
     assert why_not_symmetric(cast(Any, two)) == ""
     assert set(two.renamings) == {1}
     alone = Toy()
-    alone.layout.schema.nodes = 1
+    alone.layout.schema = Schema(1, (), {})
     assert why_not_symmetric(cast(Any, alone)) == ""
     assert not alone.asked
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from checker.cli import main
 from checker.proof.lemmas import arithmetic, intersection, survival, zxid_lemmas
 from checker.symbolic.solver import SolverAnswer
-from traces.zookeeper.ensemble import ConfigError, Ensemble, parse
+from zabspec.ensemble import ConfigError, Ensemble, parse
 
 
 def servers(count: int, *more: str) -> str:

@@ -672,7 +672,8 @@ def test_what_only_a_leader_reads_is_forgotten_when_it_leads_no_longer() -> None
 @pytest.mark.parametrize(("nodes", "quorum"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (6, 4), (7, 4)])
 def test_reading_12_quorum_is_half_of_the_nodes_and_one(nodes: int, quorum: int) -> None:
     c = Cluster(nodes)
-    assert c.names["quorum"](c.s) == quorum
+    assert c.names["quorum"](c.s, set(range(quorum)))
+    assert not c.names["quorum"](c.s, set(range(1, quorum)))
 
 
 def test_reading_12_broadcast_is_to_peers_by_ascending_id() -> None:

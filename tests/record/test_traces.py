@@ -443,12 +443,12 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         "durability",
         {"delivered": [[], [ONE], []], "history": [[], [ONE], [TWO]]},
-        "p1 delivered t1 <1,1>, which is in the stable history of {p1}, and not of {p0, p2}, where a quorum is 2 of 3.",
+        "p1 delivered t1 <1,1>, which is in the stable history of {p1}, and not of {p0, p2}, so not of a quorum.",
     ),
     (
         "durability",
         {"delivered": [[ONE], [], []], "history": [[], [], []]},
-        "p0 delivered t1 <1,1>, which is in the stable history of nobody, and not of {p0, p1, p2}, where a quorum is 2",
+        "p0 delivered t1 <1,1>, which is in the stable history of nobody, and not of {p0, p1, p2}, so not of a quorum.",
     ),
 ]
 
@@ -462,7 +462,7 @@ def test_why_tells_who_lost_what_was_delivered() -> None:
     had = history(delivered=[[ONE], [], []], history=[[ONE], [ONE], []])
     lost = history(delivered=[[ONE], [], []], history=[[ONE], [], []])
     assert why(of_states(history(), had, had, lost, lost), "durability") == (
-        "p0 delivered t1 <1,1>, which is in the stable history of {p0}, and not of {p1, p2}, where a quorum is 2 of 3. "
+        "p0 delivered t1 <1,1>, which is in the stable history of {p0}, and not of {p1, p2}, so not of a quorum. "
         "Step 1: p0.history [] -> [t1 <1,1>], p1.history [] -> [t1 <1,1>]; step 3: p1.history [t1 <1,1>] -> []."
     )
 
@@ -626,7 +626,7 @@ VIOLATIONS: list[tuple[str, str, dict[str, int], str]] = [
         "Step 8: p2 abcasts t1 <1,1>; step 11: p2 abcasts t2 <1,1>.",
     ),
     ("db19", "delivered-stands", {}, ", which has delivered [t1 <1,1>], replaces its history by []."),
-    ("db19", "durability", {}, "where a quorum is 2 of 3. Step "),
+    ("db19", "durability", {}, "so not of a quorum. Step "),
 ]
 
 

@@ -53,6 +53,10 @@ FULL: dict[str, dict[str, Any]] = {
     "export-model": {
         "model": ModelRequest("db19", nodes=2), "properties": ("prefix",), "symmetry": False, "output": "M.tla",
     },
+    "graph": {
+        "model": ModelRequest("db19", nodes=2), "properties": ("prefix",), "depth": 3, "max_states": 10,
+        "symmetry": False, "output": "g.graphml",
+    },
     "realise": {"trace": "t.json", "attempts": 3, "time_limit": 2.0, "threads": 1},
     "quorums": {"config": "zoo.cfg", "seed": 2**32 - 1, "query_limit": 0.5},
     "prove": {"mutant": "no-promise", "seeds": (3,), "query_limit": 1.0, "search": 2.0},

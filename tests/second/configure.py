@@ -64,9 +64,8 @@ def user_world(declaration: Declaration, program: Program, request: dict[str, An
     given = {**(USUAL[declaration.world] if bounded else {}), **declared, **(request.get("budgets") or {})}
     amounts = amounts_of(declaration.world, network, given, declared)
     sizes = request.get("sizes") or {}
-    size = Size(
-        request.get("nodes") or declaration.nodes, amounts, sizes.get("txns", 2) if declaration.transactions else 0
-    )
+    txns = sizes.get("txns", 2) if declaration.transactions else 0
+    size = Size(request.get("nodes") or declaration.nodes, amounts, txns, request.get("quorums") or "")
     if declaration.transactions:
         size.with_epochs(sizes.get("max_epoch") or epochs_of(declaration, size, network))
     channel = sizes.get("channel") or room_of(declaration, size, network, variant)
@@ -111,7 +110,7 @@ def bounding_epoch(world: str, size: Size, network: str) -> int:
     if world == "datagrams":
         return size.nodes + amounts["timeouts"] + amounts["crashes"]
     iterations = 1 + sum(amounts[b] for b in WORLD_BUDGETS[world]) + (network == "unordered")
-    return max(1, size.nodes * iterations // size.majority)
+    return max(1, size.nodes * iterations // size.smallest_quorum)
 
 
 def room_of(declaration: Declaration, size: Size, network: str, variant: bool) -> int | tuple[int, int]:
@@ -126,7 +125,7 @@ def room_of(declaration: Declaration, size: Size, network: str, variant: bool) -
 def bounding_room(size: Size, network: str, variant: bool) -> tuple[int, int]:
     """Return the capacities of `zab` (C2)."""
     txns, twice = size.txns, 2 * size.budgets["duplicates"]
-    if not variant and network == "fifo":
+    if not variant and network == "fifo" and not size.system:
         return 2 + txns, max(2 + txns, 1 + 2 * txns)
     return 3 + txns + twice, 3 + 3 * txns + twice
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import combinations
 from typing import Any
 
@@ -272,18 +272,23 @@ class Connections(World):
         if "elections" in self.left:
             self.spend("elections")
 
+    def elects_alone(self, l: int, others: Collection[int]) -> bool:
+        """Whether these and l are a quorum, and none without any one of the others (J2)."""
+        is_quorum = self.model.size.is_quorum
+        return is_quorum({l, *others}) and not any(is_quorum({l, *others} - {f}) for f in others)
+
     def elections(self) -> Iterator[Step]:
         """Yield the elections (J2), and those who join one (J5)."""
         s, looking = self.s, [p for p in range(self.n) if self.looks(p)]
-        others = self.model.size.majority - 1
         if "elections" not in self.left or self.has_left("elections"):
             for l in looking:
                 voters = [f for f in looking if f != l and s.link[f][l] == NONE and self.rank(l) >= self.rank(f)]
-                for quorum in combinations(voters, others):
-                    yield Step("elect", 27, Election(self, l, quorum), l)
+                for quorum in (c for k in range(self.n) for c in combinations(voters, k)):
+                    if self.elects_alone(l, quorum):
+                        yield Step("elect", 27, Election(self, l, quorum), l)
         for p in looking:
             for l in range(self.n):
                 if s.link[p][l] == NONE and self.alive[l] and s.role[l] == LEADING:
                     follow = [q for q in range(self.n) if self.alive[q] and s.role[q] == FOLLOWING and s.leader[q] == l]
-                    if len([q for q in follow if q != l]) >= others:
+                    if self.model.size.is_quorum({l, *follow}):
                         yield Step("join", 28, lambda p=p, l=l: self.handle("on_follow", p, l), p, l, fails=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tests.second.language import is_quorum
+
 
 def each(s: Any) -> Iterator[tuple[int, list, list]]:
     """Yield each process, what it delivered, and the transactions of that which were abcast."""
@@ -150,9 +152,9 @@ def causal_order(s: Any) -> bool:
 
 
 def durability(s: Any) -> bool:
-    """What is delivered is in the stable histories of a majority."""
+    """What is delivered is in the stable histories of a quorum."""
     return all(
-        sum(t in s.history[q] for q in range(s.NODES)) >= s.MAJORITY for _, delivered, _ in each(s) for t in delivered
+        is_quorum(s, [q for q in range(s.NODES) if t in s.history[q]]) for _, delivered, _ in each(s) for t in delivered
     )
 
 

@@ -103,7 +103,7 @@ class History:
             k = t.value - 1
             if s.chosen_epoch[k] == 0 or epoch < s.chosen_epoch[k]:
                 s.accepted[epoch][k].add(p)
-                if len(s.accepted[epoch][k]) >= s.MAJORITY:
+                if self.model.size.is_quorum(list(s.accepted[epoch][k])):
                     s.chosen_epoch[k] = epoch
                     for e in range(epoch, s.EPOCHS + 1):
                         s.accepted[e][k].clear()

@@ -21,6 +21,7 @@ from tests.second.kinds import (
     Seq,
     SetOf,
 )
+from tests.second.quorums import quorums_of, smallest
 from tests.second.state import NODE, Field, Role
 
 __all__ = [
@@ -29,7 +30,7 @@ __all__ = [
 ]  # fmt: skip
 
 ELECTION_TIMER, HEARTBEAT_TIMER = 0, 1
-State = Node = History = AnyMessage = object
+State = Node = History = AnyMessage = Members = object
 RECORDS: dict[str, Record] = {}  # of the model that runs
 MESSAGES: dict[str, Message] = {}
 
@@ -61,9 +62,12 @@ Txn, Zxid = RecordName("Txn"), RecordName("Zxid")
 class Size:
     """The sizes of a model, as `declare`'s functions read them (B1)."""
 
-    def __init__(self, nodes: int, budgets: dict[str, int], txns: int) -> None:
+    def __init__(self, nodes: int, budgets: dict[str, int], txns: int, quorums: str = "") -> None:
         self.nodes, self.budgets, self.txns = nodes, budgets, txns
-        self.majority = nodes // 2 + 1
+        self.system, self.is_quorum = quorums, quorums_of(quorums, nodes)
+        self.smallest_quorum = smallest(self.is_quorum, nodes)
+        if not quorums:
+            self.majority = nodes // 2 + 1
         self.log = 0
         self.with_epochs(0)
 
@@ -258,6 +262,11 @@ def _acting(name: str) -> Callable:
 
 def arm_timer(s: Any, p: int, timer: int = 0) -> None:
     """Do nothing (M9)."""
+
+
+def is_quorum(s: Any, members: Any) -> bool:
+    """Whether a set of processes is a quorum (Q2)."""
+    return s.world.model.size.is_quorum(list(members))
 
 
 def is_down(s: Any, p: int) -> bool:

@@ -41,7 +41,7 @@ def build(request: dict[str, Any]) -> World:
     program = Program(mains, list(loader.modules.values()), overrides)
     given = {**AMOUNTS[name], **(request.get("budgets") or {})}
     amounts = configure.amounts_of(world, network, given, {})
-    size = Size(request.get("nodes") or 3, amounts, sizes.get("txns", 2))
+    size = Size(request.get("nodes") or 3, amounts, sizes.get("txns", 2), request.get("quorums") or "")
     size.with_epochs(sizes.get("max_epoch") or largest_epoch(name, size, bool(overrides), network))
     fields, messages = declared(name, mains, size)
     union = MessageUnion(messages)
@@ -70,7 +70,7 @@ def largest_epoch(name: str, size: Size, variant: bool, network: str) -> int:
     """Return the largest epoch of a model (O4)."""
     if name == "ladis":
         instances = 1 + sum(size.budgets.values())
-        most = (size.nodes * instances - 1) // size.majority + 1
+        most = (size.nodes * instances - 1) // size.smallest_quorum + 1
         return most if variant else min(size.txns + 1, most)
     return configure.bounding_epoch("connections" if name == "zab" else "datagrams", size, network)
 

@@ -3,7 +3,7 @@
     python -m tests.second.reference REQUEST.json [RESULT.json]
 
 A request is an object with `protocol` (the path of a user protocol, or a name), and optionally `variant`, `nodes`,
-`network`, `start`, `budgets`, `sizes` (`txns`, `max_epoch`, `channel`, `unforced`), `literal`, `max_states`,
+`network`, `start`, `quorums`, `budgets`, `sizes` (`txns`, `max_epoch`, `channel`, `unforced`), `literal`, `max_states`,
 `max_depth`, `properties` and `live` (whether to judge goals).
 """
 

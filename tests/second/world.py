@@ -106,7 +106,8 @@ class World(Disks, History):
     def _constants(self) -> dict[str, Any]:
         model = self.model
         constants = {budget.upper(): amount for budget, amount in model.amounts.items()}
-        constants |= {"NODES": self.n, "MAJORITY": model.size.majority, "TXNS": model.size.txns}
+        constants |= {"NODES": self.n, "TXNS": model.size.txns}
+        constants |= {} if model.size.system else {"MAJORITY": model.size.majority}
         constants |= {"EPOCHS": model.size.epochs, "ACTIONS": len(self.actions), "CHANGES": len(self.changes)}
         constants |= {"NETWORK": model.network, "FLIGHT": model.up, "UP": model.up, "DOWN": model.down}
         constants |= {"IMAGES": model.unforced + 1, "ELECTS": int(bool(model.elects)), "LITERAL": int(model.literal)}

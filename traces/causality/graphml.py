@@ -13,7 +13,7 @@ __all__ = ["graphml_of"]
 
 
 def graphml_of(graph: nx.DiGraph[Any]) -> str:
-    """Return a graph whose attributes are texts, numbers and truth values as GraphML.
+    """Return a graph whose attributes are texts, numbers, truth values and tuples of these as GraphML.
 
     Characters that XML has not are replaced.
     """
@@ -27,5 +27,6 @@ def graphml_of(graph: nx.DiGraph[Any]) -> str:
 
 
 def cleaned(data: dict[str, Any]) -> dict[str, Any]:
-    """Attributes without what XML cannot hold."""
-    return {k: FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", v) if isinstance(v, str) else v for k, v in data.items()}
+    """Attributes as GraphML has them: several values with semicolons between, and nothing that XML cannot hold."""
+    told = {k: "; ".join(map(str, v)) if isinstance(v, tuple) else v for k, v in data.items()}
+    return {k: FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", v) if isinstance(v, str) else v for k, v in told.items()}

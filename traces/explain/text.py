@@ -26,6 +26,7 @@ def configuration_text(c: Configuration) -> str:
             parts.append(f"{budget} {getattr(c, budget)}")
     parts += [part.replace("=", " ") for part in c.budgets.split(",") if part and not part.endswith("=0")]
     parts.append(f"network {c.network}")
+    parts += [f"quorums {c.quorums}"] * bool(c.quorums)
     parts += [f"from {c.start}"] * bool(c.start)
     for limit in ("max_epoch", "channel"):
         if getattr(c, limit):

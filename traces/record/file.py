@@ -238,11 +238,14 @@ def _configuration(raw: Any) -> Configuration:
     default = Configuration().as_dict()
     if isinstance(raw, dict):  # a file from before there was a budget, of which there is none unless one says, has none
         raw = {"start": "", **{name: 0 for name, b in BUDGETS.items() if not any(b.usual.values())}, **raw}
-    bad.keys(raw, tuple(default))
+    given = dict(raw) if isinstance(raw, dict) else raw
+    quorums = given.pop("quorums", "") if isinstance(given, dict) else ""  # of a file that says none: majorities
+    bad.inside("quorums").type(quorums, str)
+    bad.keys(given, tuple(default))
     for name, value in default.items():
-        bad.inside(name).type(raw[name], type(value))
+        bad.inside(name).type(given[name], type(value))
     try:
-        return Configuration(**raw)
+        return Configuration(**given, quorums=quorums)
     except ConfigError as error:
         raise TraceError(f"asks for a configuration that there is not: {error}") from error
 

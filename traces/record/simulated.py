@@ -196,7 +196,9 @@ def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
     def sized(**more: Any) -> Configuration:
         given: dict[str, Any] = {"budgets": run.budgets, **({"txns": txns} if protocol.transactions else {}), **more}
         try:
-            return Configuration(run.protocol, run.variant, run.nodes, network=run.network, start=run.start, **given)
+            return Configuration(
+                run.protocol, run.variant, run.nodes, network=run.network, start=run.start, quorums=run.quorums, **given
+            )
         except ConfigError as error:
             raise TraceError(f"the run is larger than any configuration: {error}") from None
 

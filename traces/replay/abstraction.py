@@ -81,8 +81,8 @@ class TraceCluster(Cluster):
         budgets = tuple(c.budget.items()) if model.protocol.takes_amounts else ()
         text = model.protocol.text.digest
         return TraceCluster(
-            c.protocol, c.variant, c.nodes, c.txns, True, model.epochs, oracle, budgets, text, c.start, log,
-            c.literal, due,
+            c.protocol, c.variant, c.nodes, c.txns, True, model.epochs, oracle, budgets, text, c.start, c.quorums,
+            log, c.literal, due,
         )  # fmt: skip
 
 

@@ -376,7 +376,7 @@ def _smaller(world: World, deeds: list[Deed]) -> Iterator[tuple[World, list[Deed
     tight = replace(fixed, **less, budgets=",".join(f"{name}={n}" for name, n in own.items()))
     if tight != c:
         yield from _in(tight, world, deeds)
-    if c.nodes > 1:
+    if c.nodes > 1 and not c.quorums:  # of fewer processes it would be another system
         for gone in reversed(range(c.nodes)):
             yield from _in(replace(tight, nodes=c.nodes - 1), world, deeds, gone)
 

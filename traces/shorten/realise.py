@@ -39,7 +39,7 @@ class Wanted:
 
     Attributes:
         property_name: the property that is to break.
-        protocol, variant, nodes, network, budgets, start: of whom, as a run has them.
+        protocol, variant, nodes, network, budgets, start, quorums: of whom, as a run has them.
         faults: the kinds of fault that there may be; of this project's own protocols all.
     """
 
@@ -51,6 +51,7 @@ class Wanted:
     budgets: str = ""
     start: str = ""
     faults: frozenset[str] = frozenset(FAULTS)
+    quorums: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def wanted_of(property_name: str, c: Configuration) -> Wanted:
     found = PROTOCOLS[c.protocol]
     if found.declared.bounded_by_world:
         network = c.network if c.network not in ("fifo", "datagrams") else ""  # those are the usual ones
-        return Wanted(property_name, c.protocol, c.variant, c.nodes, network, c.budgets, c.start)
+        return Wanted(property_name, c.protocol, c.variant, c.nodes, network, c.budgets, c.start, quorums=c.quorums)
     lossy = "lose" in found.world.lacks or c.losses + c.partitions > 0  # what a cut costs, where it costs something
     costs = {
         "crash": c.crashes,
@@ -82,7 +83,9 @@ def wanted_of(property_name: str, c: Configuration) -> Wanted:
         "heal": lossy,
     }
     faults = frozenset(kind for kind, left in costs.items() if left) - found.world.lacks
-    return Wanted(property_name, c.protocol, c.variant, c.nodes, c.network, c.budgets, c.start, faults)
+    return Wanted(
+        property_name, c.protocol, c.variant, c.nodes, c.network, c.budgets, c.start, faults, quorums=c.quorums
+    )
 
 
 def attempt(wanted: Wanted, number: int) -> Run:
@@ -101,6 +104,7 @@ def attempt(wanted: Wanted, number: int) -> Run:
         network=wanted.network,
         budgets=wanted.budgets,
         start=wanted.start,
+        quorums=wanted.quorums,
     )
     if roughness >= 1:
         run = replace(run, delays=source.choice((10, 40, 90, 150)))
@@ -257,6 +261,8 @@ def command_line(run: Run) -> str:
         words.append(f"--oracle {run.oracle}")
     if run.start:
         words.append(f"--start {shlex.quote(run.start)}")
+    if run.quorums:
+        words.append(f"--quorums {shlex.quote(run.quorums)}")
     words += [f"--budget {budget}" for budget in run.budgets.split(",") if budget]
     words.append(f"--seed {run.seed} --nodes {run.nodes} --rounds {run.rounds}")
     if PROTOCOLS[run.protocol].transactions:

@@ -58,7 +58,7 @@ def table_of_run(run: Run) -> pa.Table:
     seen = [e for e in events if e["event"] == "observe"]
     rows = [Row(e.get("process"), e["observation"], e["tick"], e["fields"]) for e in seen]
     said = {"protocol": run.protocol, "text": run.text, "nodes": run.nodes, "budgets": run.budgets}
-    said |= {"variant": run.variant, "network": run.network, "table": run.table_budget}
+    said |= {"variant": run.variant, "network": run.network, "table": run.table_budget, "quorums": run.quorums}
     return table_of(rows, said)
 
 
@@ -75,7 +75,8 @@ def table_of_trace(trace: Trace) -> pa.Table:
     rows = [Row(x.process, x.name, time, x.fields) for time, moment in enumerate(moments) for x in moment]
     said = {"protocol": c.protocol, "text": text_of(c.protocol), "nodes": c.nodes, "budgets": c.budgets}
     spent = {name: n for name, n in c.as_dict().items() if n and name in BUDGETS}
-    return table_of(rows, said | {"variant": c.variant, "network": c.network, "table": spent})
+    said |= {"variant": c.variant, "network": c.network, "table": spent, "quorums": c.quorums}
+    return table_of(rows, said)
 
 
 def refuse_start(start: str) -> None:
@@ -145,7 +146,7 @@ def source_of(path: Path, protocol: str = "") -> Source | None:
         budgets: dict[str, Any] = {str(name): int(n) for name, n in said["table"].items()}
         c = Configuration(
             where, str(said["variant"]), nodes=int(said["nodes"]), network=str(said["network"]),
-            budgets=str(said["budgets"]), **budgets,
+            budgets=str(said["budgets"]), quorums=str(said.get("quorums", "")), **budgets,
         )  # fmt: skip
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
         if isinstance(problem, ConfigError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from zabspec.simulator.run import Run, Simulator, play
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["observes", "ready_field", "rows_of_run", "rows_of_trace", "write_table"]
+__all__ = ["observes", "ready_field", "refuse_quorums", "rows_of_run", "rows_of_trace", "write_table"]
 
 # What else a run shows: the event of `traces/record/events.py`, and the columns beside the process.
 PLAIN: dict[str, tuple[str, dict[str, str]]] = {
@@ -215,7 +216,9 @@ def rows_of_run(run: Run, number: int = 0, watch: Any = lambda _: None, every: b
 
     Raises:
         SimulationError: a value would leave its range.
+        TableError: majorities are not its quorums.
     """
+    refuse_quorums(run.quorums)
     heard: list[Rows] = []
 
     def listened(cluster: Cluster, engine: str) -> Simulator:
@@ -230,12 +233,23 @@ def rows_of_run(run: Run, number: int = 0, watch: Any = lambda _: None, every: b
     return heard[-1]
 
 
+def refuse_quorums(quorums: str) -> None:
+    """
+    Raises:
+        TableError: majorities are not the quorums, which no row says: the rows would be judged of another system.
+    """
+    if quorums:
+        raise TableError(f"an event table is judged with majorities, and says nothing of the quorums {quorums}")
+
+
 def rows_of_trace(trace: Trace) -> Rows:
     """What happens in a trace, its schedule run again; a step is a moment.
 
     Raises:
         TraceError: the schedule is not the explorer's.
+        TableError: majorities are not its quorums.
     """
+    refuse_quorums(trace.configuration.quorums)
     runner = Runner(trace.model)
     rows = Rows(0, trace.configuration.nodes, flags_of(trace))
     history = History(runner.names, trace.model.txn, rows, trace.configuration.protocol)
@@ -262,5 +276,5 @@ def flags_of(trace: Trace) -> str:
     words = ["zabcheck"]
     for name, value in trace.configuration.as_dict().items():
         if name != "literal" and value != "" and not (name in ("max_epoch", "channel") and value == 0):
-            words.append(f"--{name.replace('_', '-')} {value}")
+            words.append(f"--{name.replace('_', '-')} {shlex.quote(str(value))}")
     return " ".join(words)

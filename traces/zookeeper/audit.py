@@ -14,7 +14,6 @@ from typing import Any
 from traces.zookeeper.agree import Agreement, Each
 from traces.zookeeper.decode import Broken, decoded, zxid_text
 from traces.zookeeper.digests import digest_findings, restart_findings, snapshot_digests
-from traces.zookeeper.ensemble import ConfigError, Ensemble, parse
 from traces.zookeeper.findings import NOTE, VIOLATION, WARN, Finding, worst
 from traces.zookeeper.logs import LogFile, Reader, payload_at, read_log, read_on
 from traces.zookeeper.order import epoch_findings, epoch_value, file_findings, order_findings, snapshot_findings
@@ -23,6 +22,7 @@ from traces.zookeeper.server import Directory, Server, listed
 from traces.zookeeper.snappy_kernel import unsnap
 from traces.zookeeper.snapshots import Snapshot, read_snapshot
 from traces.zookeeper.trees import DataTree
+from zabspec.ensemble import ConfigError, Ensemble, parse
 from zabspec.files import Unreadable, read_small
 from zabspec.language.kernels import machine
 

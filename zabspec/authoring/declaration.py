@@ -88,6 +88,7 @@ class Size:
         budgets: how often each budgeted step may be taken, by the budget's name; `size.crashes` is short for
             `size.budgets["crashes"]`.
         variant: the variant; empty: none.
+        least: processes of the smallest quorum of the system that the model is given; 0: majorities are counted.
     """
 
     nodes: int
@@ -97,6 +98,7 @@ class Size:
     envelope: Mapping[str, Int] = field(default_factory=dict)
     budgets: Mapping[str, int] = field(default_factory=dict)
     variant: str = ""
+    least: int = 0
 
     def __getattr__(self, name: str) -> int:
         budgets: Mapping[str, int] = self.__dict__.get("budgets", {})
@@ -106,8 +108,19 @@ class Size:
 
     @property
     def majority(self) -> int:
-        """The processes of the smallest majority."""
+        """The processes of the smallest majority.
+
+        Raises:
+            ConfigError: the model counts no majorities.
+        """
+        if self.least:
+            raise ConfigError("--quorums: size.majority is of majorities; size.smallest_quorum is of any system")
         return self.nodes // 2 + 1
+
+    @property
+    def smallest_quorum(self) -> int:
+        """The processes of the smallest quorum: of a majority, or of the system that the model is given."""
+        return self.least or self.nodes // 2 + 1
 
     @property
     def epoch(self) -> Int:

@@ -54,7 +54,7 @@ from zabspec.worlds.steps import BUDGETS, CONNECTIONS
 __all__ = ["ProtocolSource", "read_source"]
 
 # What the language says itself: a function of that name would mean another thing in another world.
-OWN_WORDS = frozenset({"len", "min", "max", "range", "forget", "broken", "int", "bool", *KERNEL})
+OWN_WORDS = frozenset({"len", "min", "max", "range", "forget", "is_quorum", "broken", "int", "bool", *KERNEL})
 # Of what stands between a protocol and its world, what no text says: it is the world's, or follows from the marks.
 WRITTEN = frozenset(
     {

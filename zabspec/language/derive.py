@@ -8,7 +8,7 @@ the tables it works from.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import permutations
@@ -296,16 +296,20 @@ def in_order(layout: Layout, data: bytes) -> bytes:
 
 
 class Permutations:
-    """All permutations of n processes and what each does to ids and sets.
+    """Permutations of n processes, all of them or a group, and what each does to ids and sets.
 
     A permutation p renames process i to p[i]. `table` holds for each, in order: for every stored
     id (0 = nobody) its new stored id, n + 1 bytes; for each new process the old one, n bytes; for
     every set its image, 2**n bytes. `rank` finds a permutation from the places of its processes.
     """
 
-    def __init__(self, nodes: int) -> None:
+    def __init__(self, nodes: int, group: Sequence[tuple[int, ...]] | None = None) -> None:
+        """
+        Args:
+            group: those that count, the one that changes nothing first; None: all.
+        """
         self.nodes = nodes
-        self.all = list(permutations(range(nodes)))
+        self.all = list(permutations(range(nodes)) if group is None else group)
         self.stride = (nodes + 1) + nodes + (1 << nodes)
 
     @cached_property
@@ -618,6 +622,8 @@ def canonical_text(layout: Layout) -> str:
     state as it is, and in c[n + 1] which one led to it."""
     n = layout.schema.nodes
     total = len(Permutations(n).all)
+    if len(layout.schema.renamings) < total:
+        return canonical_in_group_text(layout)
     stride = Permutations(n).stride
 
     def places() -> list[str]:
@@ -657,6 +663,46 @@ def canonical_text(layout: Layout) -> str:
         "            h = hash_state(spare)",
         "            if not found or unsigned_less(h, best):",
         "                best = h",
+        "                found = True",
+        f"                c[{n}] = 0",
+        f"                c[{n + 1}] = which",
+        f"                copy_bytes(as_bytes(to), as_bytes(spare), {layout.size})",
+        "            if h == best:",
+        f"                c[{n}] = c[{n}] + 1",
+        "    return best",
+    ]
+    return "\n".join(lines)
+
+
+def canonical_in_group_text(layout: Layout) -> str:
+    """The same where only a group of renamings counts: of the orbit, the states in which the colours of the processes,
+    in their order, come first; of these the one with the least hash. There is no order of processes to put them in
+    that a renaming of the group need reach, so every one is tried."""
+    n = layout.schema.nodes
+    perms = Permutations(n, layout.schema.renamings)
+    lines = [
+        "def canonical(s: State, to: State, spare: State, c: Words, table: Bytes, rank: Bytes) -> int:",
+        "    _own_colours(s, c)",
+        "    _shared_colours(s, c)",
+        "    best = 0",
+        "    lead = 0",
+        "    found = False",
+        f"    for which in range({len(perms.all)}):",
+        f"        old = which * {perms.stride} + {n + 1}",
+        # where its colours come: -1 before those of the best, 1 behind, 0 the same
+        "        order = 0 if found else -1",
+        f"        for k in range({n}):",
+        "            if order == 0 and found:",
+        "                if unsigned_less(c[table[old + k]], c[table[lead + k]]):",
+        "                    order = -1",
+        "                elif unsigned_less(c[table[lead + k]], c[table[old + k]]):",
+        "                    order = 1",
+        "        if order <= 0:",
+        "            permute(s, spare, table, which)",
+        "            h = hash_state(spare)",
+        "            if order < 0 or unsigned_less(h, best):",
+        "                best = h",
+        "                lead = old",
         "                found = True",
         f"                c[{n}] = 0",
         f"                c[{n + 1}] = which",

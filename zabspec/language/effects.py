@@ -463,13 +463,13 @@ def inside(e: t.Expr) -> list[t.Expr]:
             return [e.left, e.right]
         case t.Logic():
             return e.parts
-        case t.Not() | t.SetSize() | t.RecordField():
+        case t.Not() | t.SetSize() | t.RecordField() | t.IsQuorum():
             return [e.value]
         case t.Choice():
             return [e.test, e.then, e.other]
         case t.Builtin():
             return e.args
-        case t.SetHas():
+        case t.SetHas() | t.SetWith():
             return [e.value, e.item]
         case t.SeqLength():
             return [e.seq]
@@ -491,6 +491,8 @@ def gathered(value: t.Expr, itself: Callable[[t.Expr], bool]) -> tuple[str, t.Ex
     match value:
         case t.Const():
             return f"= {value.value}", value
+        case t.SetWith() if itself(value.value):
+            return "add", value.item
         case t.Binary(op="+" | "|" | "&", left=left, right=right) if itself(left) != itself(right):
             rest = right if itself(left) else left
             if value.op == "+" and isinstance(rest, t.Const):

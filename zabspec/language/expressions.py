@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping
+import copy
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, Protocol
 
 from zabspec.language import tree as t
-from zabspec.language.desugaring import alike_sequences, is_member
+from zabspec.language.desugaring import GIVE_A_NAME, alike_sequences, is_member
 from zabspec.language.diagnostics import place_at
 from zabspec.language.error_sites import ENVELOPE, NO_ENTRY, SHIFTED, TOO_WIDE
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
@@ -110,6 +112,8 @@ class Expressions:
         self.largest: dict[str, int] = {}  # in a handler, the bound of each loop's name
         self.sequences: dict[int, t.Expr] = {}  # by an index into a sequence, that sequence
         self.kept: list[t.Term] = []  # those indices: their identities stay theirs
+        # what has to be done before the statement that is typed; None: its value may not be needed, or not be the first
+        self.before: list[t.Stmt] | None = None
 
     # --- plumbing ----------------------------------------------------------------------------
 
@@ -314,13 +318,104 @@ class Expressions:
                 return t.Not(t.BOOL, self.truth(node.operand))
             case ast.BoolOp(op=op):
                 word = "and" if isinstance(op, ast.And) else "or"
-                return t.Logic(t.BOOL, word, [self.truth(v) for v in node.values])
+                first = self.truth(node.values[0])
+                with self.not_always():
+                    return t.Logic(t.BOOL, word, [first, *map(self.truth, node.values[1:])])
             case ast.IfExp():
-                then, other = self.expr(node.body), self.expr(node.orelse)
+                with self.not_always():
+                    then, other = self.expr(node.body), self.expr(node.orelse)
                 if then.type != other.type or not is_scalar(then.type):
                     raise self.fail(node, "both sides of `if ... else` must be values of one type")
                 return t.Choice(then.type, self.truth(node.test), then, other)
+            case ast.SetComp():
+                return self.processes_that(node)
         raise self.fail(node, f"{type(node).__name__} is not in the language: {ast.unparse(node)}")
+
+    @contextmanager
+    def not_always(self) -> Iterator[None]:
+        """Where a value is only worked out if others come to something."""
+        kept, self.before = self.before, None
+        yield
+        self.before = kept
+
+    # --- sets of processes ---------------------------------------------------------------------
+
+    def visited(self, node: ast.SetComp) -> tuple[str, list[ast.expr]] | None:
+        """The name and the tests of a set of processes, `{q for q in range(s.NODES) if test}`."""
+        match node:
+            case ast.SetComp(
+                elt=ast.Name(id=name),
+                generators=[
+                    ast.comprehension(
+                        target=ast.Name(id=same),
+                        iter=ast.Call(func=ast.Name(id="range"), args=[most], keywords=[]),
+                        ifs=tests,
+                        is_async=0,
+                    )
+                ],
+            ) if name == same and self.integer(most) == t.Const(t.INT, self.front.layout.schema.nodes):
+                return name, tests
+        return None
+
+    def processes_that(self, node: ast.SetComp) -> t.Expr:
+        """A set of processes: a loop before the statement adds its members to it."""
+        kind = t.SetType(SetOf(self.front.layout.schema.nodes, nodes=True))
+        made = t.Var(kind, f"set.{node.lineno}.{node.col_offset}")
+        self.gather(node, made, t.Const(kind, 0), lambda q: t.SetWith(kind, made, q))
+        return made
+
+    def gather(self, node: ast.SetComp, into: t.Var, first: t.Expr, more: Callable[[t.Var], t.Expr]) -> None:
+        """Go through processes before the statement that is typed: for each that passes the tests, `into` becomes
+        `more` of it."""
+        found, line = self.visited(node), node.lineno
+        if found is None:
+            raise self.fail(node, "a set is of processes: {q for q in range(s.NODES) if ...}")
+        if self.before is None:
+            raise self.fail(node, f"a set of processes is gone through before its statement: {GIVE_A_NAME}")
+        name, tests = found
+        if any(name == p for p, _ in self.params) or not isinstance(into.type, t.Type | t.SetType):
+            raise self.fail(node, f"{name} is a parameter: a set of processes needs another name")
+        own = t.Var(t.INT, f"{name}.{line}.{node.col_offset}")
+        self.locals[own.name], self.locals[into.name] = t.INT, into.type
+        self.largest[own.name] = self.front.layout.schema.nodes
+        known = self.assigned
+        self.assigned = known | {own.name} if known is not None else None
+        with self.not_always():
+            asked = [self.truth(Renamed(name, own.name).visit(copy.deepcopy(test))) for test in tests]
+        self.assigned = known | {into.name} if known is not None else None
+        step: list[t.Stmt] = [t.Assign(line, into.name, more(own))]
+        if asked:
+            step = [t.If(line, asked[0] if len(asked) == 1 else t.Logic(t.BOOL, "and", asked), step, [])]
+        stop = t.Const(t.INT, self.front.layout.schema.nodes)
+        self.before += [
+            t.Assign(line, into.name, first), t.For(line, own.name, t.Const(t.INT, 0), stop, step),
+        ]  # fmt: skip
+
+    def is_quorum(self, node: ast.Call) -> t.Expr:
+        """Whether a set of processes is a quorum. Majorities are counted; of another system there is a table."""
+        if len(node.args) != 2 or node.keywords or self.expr(node.args[0]).type != t.STATE:
+            raise self.fail(node, "is_quorum takes the state and a set of processes")
+        members, system = node.args[1], self.front.layout.schema.quorums
+        if system is None and isinstance(members, ast.SetComp):
+            count = t.Var(t.INT, f"count.{node.lineno}.{node.col_offset}")
+            one_more = t.Binary(t.INT, "+", count, t.Const(t.INT, 1))
+            self.gather(members, count, t.Const(t.INT, 0), lambda _: one_more)
+            return self.is_majority(count, node)
+        value = self.expr(members)
+        mask = self.writes is None and value.type == t.INT  # of the world, whose masks are numbers
+        if not mask and not (isinstance(value.type, t.SetType) and value.type.kind.nodes):
+            raise self.fail(node, f"is_quorum takes a set of processes, and {ast.unparse(members)} is none")
+        if system is not None:
+            return t.IsQuorum(t.BOOL, value)
+        size = t.Builtin(t.INT, "count_bits", [value]) if mask else t.SetSize(t.INT, value)
+        return self.is_majority(size, node)
+
+    def is_majority(self, size: t.Expr, node: ast.Call) -> t.Expr:
+        """Whether a number of processes is a majority: of the model, or of what a state says there are."""
+        state = node.args[0]
+        assert isinstance(state, ast.Name)
+        most = as_value(self.state_place(ast.Attribute(state, "MAJORITY"), state.id, [], node))
+        return self.comparison(">=", size, most, node)
 
     def constant(self, number: int, node: ast.AST) -> t.Const:
         if not -(1 << 63) <= number < 1 << 63:
@@ -457,6 +552,8 @@ class Expressions:
         name = node.func.id
         if name == MARK:
             raise self.fail(node, f"{MARK}(...) stands behind `return` alone")
+        if name == "is_quorum":
+            return self.is_quorum(node)
         if name in ("len", "min", "max", "forget") and node.keywords:
             raise self.fail(node, f"{name} is called with positional arguments only")
         if name == "len" and len(node.args) == 1:
@@ -573,6 +670,16 @@ class Expressions:
             site = self.site(node, label, f"would leave its range {kind.lo}..{kind.hi}", kind.widen)
             parts.append((fname, self.integer(given[fname]), site))
         return t.MakeRecord(t.RecordType(record), record, parts, self.state_in_scope())
+
+
+class Renamed(ast.NodeTransformer):
+    """Names a local name otherwise."""
+
+    def __init__(self, old: str, new: str) -> None:
+        self.old, self.new = old, new
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.copy_location(ast.Name(self.new, node.ctx), node) if node.id == self.old else node
 
 
 def own_process(params: list[tuple[str, t.AnyType]], processes: Collection[str]) -> str | None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from zabspec.language import tree as t
 from zabspec.language.bag_order import LazyEffects, check_bags
-from zabspec.language.kinds import Kind, MessageUnion, Record, Seq
+from zabspec.language.kinds import Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.place import is_own_file
 from zabspec.language.schema import Layout
 from zabspec.language.source import LanguageError, register_source
@@ -66,6 +66,8 @@ class FrontEnd:
         }  # fmt: skip
         if name in simple:
             return simple[name]
+        if name == "Members":
+            return t.SetType(SetOf(self.layout.schema.nodes, nodes=True))
         named = self.namespace.get(name)
         if isinstance(named, type) and issubclass(named, Struct):
             return t.StructType(named)

@@ -17,6 +17,7 @@ __all__ = [
     "AnyMessage",
     "Bytes",
     "History",
+    "Members",
     "MessageName",
     "Node",
     "State",
@@ -26,6 +27,7 @@ __all__ = [
     "broken",
     "forget",
     "inlined",
+    "is_quorum",
     "new_identity",
     "provided",
     "step",
@@ -36,6 +38,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 State = Any  # the state of the whole system; `s.field[i]` reads and writes it
 Node = int  # a process, 0..NODES-1
 History = Any  # a sequence of transactions
+Members = Any  # a set of processes, passed to a function that writes nothing
 AnyMessage = Any  # a message of any kind; pass it to a function that names the kind
 
 NOBODY = -1
@@ -103,6 +106,15 @@ def inlined(function: F) -> F:
 def forget(s: State, p: Node) -> None:
     """Set every volatile field of process p to the low end of its range."""
     s.forget(p)
+
+
+def is_quorum(s: State, members: Members) -> bool:
+    """Whether a set of processes is a quorum of the model (DSN'11 II.1): a majority, or what `--quorums` gives.
+
+    Args:
+        members: a set of processes of the state, or `{q for q in range(s.NODES) if ...}`.
+    """
+    return bool(s.is_quorum(members))
 
 
 def broken(sentence: str) -> bool:

@@ -339,6 +339,11 @@ class _Emitter(FlowEmitter):
                 return self.value(f"and i1 {inside}, {has}")
             case t.SetSize():
                 return self.value(f"call i64 @llvm.ctpop.i64(i64 {self.expr(e.value)})")
+            case t.SetWith():
+                mask, item = self.expr(e.value), self.expr(e.item)
+                return self.value(f"or i64 {mask}, {self.value(f'shl i64 1, {item}')}")
+            case t.IsQuorum():
+                return self.is_quorum(self.expr(e.value))
             case t.SeqLength():
                 assert isinstance(e.seq.type, t.SeqType)
                 return self.length(self.expr(e.seq), e.seq.type.kind)
@@ -348,6 +353,19 @@ class _Emitter(FlowEmitter):
             case t.SameSeq():
                 return self.same(e)
         raise AssertionError(type(e).__name__)  # pragma: no cover - the tree has no other
+
+    def is_quorum(self, mask: str) -> str:
+        """Whether a set of processes is a quorum: its bit in the table of the system, of which a word has 64."""
+        system = self.layout.schema.quorums
+        assert system is not None
+        words = [system.table >> at & (1 << 64) - 1 for at in range(0, 1 << system.nodes, 64)]
+        low, high = (str(w - (1 << 64) if w >> 63 else w) for w in (words[0], words[-1]))
+        word = low
+        if len(words) > 1:
+            upper = self.value(f"icmp uge i64 {mask}, 64")
+            word = self.value(f"select i1 {upper}, i64 {high}, i64 {low}")
+        place = self.value(f"and i64 {mask}, 63")
+        return self.value(f"trunc i64 {self.value(f'lshr i64 {word}, {place}')} to i1")
 
     def binary(self, e: t.Binary) -> str:
         left, right = self.expr(e.left), self.expr(e.right)

@@ -7,7 +7,7 @@ report an error site.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -537,6 +537,12 @@ class StateView:
                 stride, pieces, size = self.layout.of_process(field)
                 for at in pieces:
                     self.buffer[at + p * stride : at + p * stride + size] = bytes(size)
+
+    def is_quorum(self, members: Iterable[int] | int) -> bool:
+        """Whether a set of processes, or a mask of them, is a quorum."""
+        mask = members if isinstance(members, int) else sum(1 << p for p in set(members))
+        system = self.layout.schema.quorums
+        return bool(mask.bit_count() >= self.MAJORITY if system is None else system.has(mask))
 
     def key(self) -> bytes:
         """The state itself, without scratch: what two states are compared by."""

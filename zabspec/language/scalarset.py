@@ -203,8 +203,12 @@ class Sorts:
             case t.Logic():
                 for part in e.parts:
                     self.of(part)
-            case t.RecordField() | t.Not() | t.SetSize():
+            case t.RecordField() | t.Not() | t.SetSize() | t.IsQuorum():
                 self.of(e.value)
+            case t.SetWith():
+                self.of(e.value)
+                assert isinstance(e.value.type, t.SetType)
+                self.member(e.value.type.kind, e.item)
             case t.SeqLength():
                 self.of(e.seq)
             case t.MessageKind():

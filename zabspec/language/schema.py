@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from zabspec.language.kinds import Kind
+from zabspec.quorums import QuorumSystem
 
 __all__ = ["NODE", "Block", "Field", "Layout", "Role", "Schema"]
 
@@ -85,8 +86,16 @@ class Schema:
     nodes: int
     fields: tuple[Field, ...]
     constants: Mapping[str, int] = field(hash=False)
+    quorums: QuorumSystem | None = None  # which sets of processes are quorums; None: majorities
+
+    @property
+    def renamings(self) -> tuple[tuple[int, ...], ...]:
+        """The renamings of processes, i to p[i], that keep its quorums; the first changes nothing."""
+        return self.quorums.renamings if self.quorums else tuple(itertools.permutations(range(self.nodes)))
 
     def __post_init__(self) -> None:
+        if self.quorums and self.quorums.nodes != self.nodes:
+            raise ValueError(f"quorums of {self.quorums.nodes} processes, of which the schema has {self.nodes}")
         seen: set[str] = set()
         for f in self.fields:
             if f.name in seen or f.name in self.constants:

@@ -72,21 +72,10 @@ class Sentences(Expressions):
 
     def check_processes(self, node: ast.SetComp) -> None:
         """Check a set of processes: `{q for q in range(s.NODES) if test}`."""
-        match node:
-            case ast.SetComp(
-                elt=ast.Name(id=name),
-                generators=[
-                    ast.comprehension(
-                        target=ast.Name(id=same),
-                        iter=ast.Call(func=ast.Name(id="range"), args=[most], keywords=[]),
-                        ifs=tests,
-                        is_async=0,
-                    )
-                ],
-            ) if name == same and self.integer(most) == t.Const(t.INT, self.front.layout.schema.nodes):
-                pass
-            case _:
-                raise self.fail(node, "a set in a sentence is of processes: {q for q in range(s.NODES) if ...}")
+        found = self.visited(node)
+        if found is None:
+            raise self.fail(node, "a set in a sentence is of processes: {q for q in range(s.NODES) if ...}")
+        name, tests = found
         if self.locals.setdefault(name, t.INT) != t.INT:
             raise self.fail(node, f"{name} is both {self.locals[name].name} and {t.INT.name}")
         before = self.assigned

@@ -6,14 +6,16 @@ import ast
 from collections.abc import Callable
 
 from zabspec.language import tree as t
-from zabspec.language.desugaring import assigned_names, fill, must_stay
+from zabspec.language.desugaring import GIVE_A_NAME, assigned_names, fill, must_stay
 from zabspec.language.expressions import NOTED, kind_type, own_process
 from zabspec.language.kinds import Int, MessageUnion, Seq, SetOf
-from zabspec.language.sentence_typing import Sentences, said
+from zabspec.language.sentence_typing import Sentences, said, writes
 from zabspec.language.slots import slot_at, writable
 from zabspec.language.source import annotated
 
 __all__ = ["FunctionTyper"]
+
+GATHERS = (ast.Assign, ast.AnnAssign, ast.If, ast.Return)  # statements before which a set of processes is gone through
 
 
 class FunctionTyper(Sentences):
@@ -47,6 +49,9 @@ class FunctionTyper(Sentences):
                     self.node.body[-1], f"{self.name} may not return a {self.returns.name}: it lives in its maker"
                 )
         body = self.block(self.node.body)
+        culprit = "it" if writes(body) else self.writing(body)
+        if culprit and any(isinstance(kind, t.SetType) for _, kind in self.params):
+            raise self.fail(self.node, f"{self.name} takes a set of processes, and {culprit} writes")
         if self.returns != t.VOID and not ends(body):
             raise self.fail(self.node, f"{self.name} may end without returning a value")
         given = dict(self.params)
@@ -73,6 +78,18 @@ class FunctionTyper(Sentences):
         return out
 
     def statement(self, node: ast.stmt) -> list[t.Stmt]:
+        """A statement, and before it what its value is gathered from."""
+        if not isinstance(node, GATHERS) or not any(isinstance(part, ast.SetComp) for part in ast.walk(value_of(node))):
+            return self.one_statement(node)
+        before: list[t.Stmt] = []
+        self.before = before
+        made = self.one_statement(node)
+        self.before = None
+        if before and self.writing([getattr(s, "test", None) or getattr(s, "value", None) for s in made[:1]]):
+            raise self.fail(node, f"a set of processes stands beside what writes: {GIVE_A_NAME}")
+        return [*before, *made]
+
+    def one_statement(self, node: ast.stmt) -> list[t.Stmt]:
         line = node.lineno
         match node:
             case ast.Assign(targets=[target]):
@@ -89,6 +106,7 @@ class FunctionTyper(Sentences):
                 return self.assign(node.target, self.expr(value), node)
             case ast.If():
                 test = self.truth(node.test)
+                self.before = None
                 if isinstance(test, t.Const):  # a configuration's constant: the other side is not there
                     return self.block(node.body if test.value else node.orelse)
                 before = self.assigned
@@ -212,6 +230,7 @@ class FunctionTyper(Sentences):
         if self.returns == t.VOID:
             raise self.fail(node, f"{self.name} is declared to return nothing")
         if said(node.value):
+            self.before = None
             self.check_sentence(node.value)
             return [t.Return(line, self.coerce(t.Const(t.BOOL, 0), self.returns, node))]
         return [t.Return(line, self.coerce(self.expr(node.value), self.returns, node))]
@@ -306,6 +325,12 @@ class FunctionTyper(Sentences):
             site = self.site(call, place.field, "has no such place")
             return t.Remove(line, place, self.integer(args[0]), site)
         raise self.fail(call, f"{place.field} has no operation {name} with {len(args)} arguments")
+
+
+def value_of(node: ast.stmt) -> ast.AST:
+    """What a statement works out first."""
+    found = node.test if isinstance(node, ast.If) else getattr(node, "value", None)
+    return found if isinstance(found, ast.AST) else ast.Pass()
 
 
 def names_process(annotation: ast.expr | None) -> bool:

@@ -35,12 +35,14 @@ from zabspec.language.symbolic_terms import (
     Truth,
     and_,
     bit,
+    bit_or,
     concat,
     equal,
     extract,
     ite,
     not_,
     or_,
+    shift_left,
     shift_right,
     zero_extend,
 )
@@ -500,6 +502,26 @@ class Expressions:
         for k in range(e.value.type.kind.count):
             total = n.add(total, n.number(extract(mask, k, 1), 0, 1))
         return total
+
+    def on_SetWith(self, e: t.SetWith, env: Env) -> Value:
+        mask, item = self.expr(e.value, env), self.expr(e.item, env)
+        assert isinstance(e.value.type, t.SetType)
+        width = e.value.type.kind.count
+        return bit_or(mask, shift_left(1, item if isinstance(item, int) else n.raw(item, 0, width), width), width)
+
+    def on_IsQuorum(self, e: t.IsQuorum, env: Env) -> Value:
+        """Its bit in the table of the system, of which each member chooses a half."""
+        system = self.layout.schema.quorums
+        assert system is not None
+        if not isinstance(e.value.type, t.SetType):
+            raise Untranslatable("a set of processes that is a mask")
+        mask = self.expr(e.value, env)
+        halves: list[Truth] = [system.has(m) for m in range(1 << system.nodes)]
+        for p in range(system.nodes):
+            pairs = zip(halves[::2], halves[1::2], strict=True)
+            test = bit(mask, p)
+            halves = [or_(and_(test, there), and_(not_(test), without)) for without, there in pairs]
+        return halves[0]
 
     def on_SeqLength(self, e: t.SeqLength, env: Env) -> Value:
         assert isinstance(e.seq.type, t.SeqType)

@@ -251,6 +251,20 @@ class SetSize(Expr):
     value: Expr
 
 
+class SetWith(Expr):
+    """A set with one member more. The empty set is a constant of its type."""
+
+    value: Expr
+    item: Expr
+
+
+class IsQuorum(Expr):
+    """Whether a set of processes, or a mask of them, is a quorum of the schema's system. Where majorities are counted
+    there is none of these: a size is compared."""
+
+    value: Expr
+
+
 class SeqLength(Expr):
     """How many elements a sequence has."""
 

@@ -7,7 +7,7 @@ Then the timer of who does not follow that leader runs out, and leaders send hea
 
 from __future__ import annotations
 
-from zabspec.language.lang import NOBODY, Node, State
+from zabspec.language.lang import NOBODY, Node, State, is_quorum
 from zabspec.properties import ProgressProperty
 from zabspec.protocols.db19 import DOWN, LEADING, LOOKING
 from zabspec.worlds.actor import ELECTION_TIMER, HEARTBEAT_TIMER, is_down, on_timer, timer_armed
@@ -17,11 +17,8 @@ from zabspec.worlds.steps import RECEIVE
 
 def stable_begins(s: State, named: Node) -> bool:
     """The moment is one at which the process named leads, and it and those that follow it are a quorum."""
-    count = 0
-    for p in range(s.NODES):
-        if s.role[p] != DOWN and s.leader_id[p] == named:
-            count = count + 1
-    return s.role[named] == LEADING and count >= s.MAJORITY
+    followed = is_quorum(s, {p for p in range(s.NODES) if s.role[p] != DOWN and s.leader_id[p] == named})
+    return s.role[named] == LEADING and followed
 
 
 def stable_lasts(s: State, named: Node) -> bool:

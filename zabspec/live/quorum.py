@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zabspec.language.lang import Node, State
+from zabspec.language.lang import Node, State, is_quorum
 from zabspec.worlds.actor import is_down
 
 __all__ = ["quorum_is_up", "waits_to_follow"]
@@ -10,11 +10,7 @@ __all__ = ["quorum_is_up", "waits_to_follow"]
 
 def quorum_is_up(s: State) -> bool:
     """A quorum is up: of followers in DSN'11's claim 7, f + 1 of 2f + 1 servers in LADIS'08's 2."""
-    count = 0
-    for q in range(s.NODES):
-        if not is_down(s, q):
-            count = count + 1
-    return count >= s.MAJORITY
+    return is_quorum(s, {q for q in range(s.NODES) if not is_down(s, q)})
 
 
 def waits_to_follow(s: State, p: Node, named: Node) -> bool:

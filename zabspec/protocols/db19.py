@@ -15,7 +15,9 @@ from __future__ import annotations
 from zabspec.authoring.declaration import OneOf, Processes, Size, declare
 from zabspec.history import abcast, abdeliver, accept, end_leadership, end_pass, establish, revise
 from zabspec.language import NODE, Bool, Field, Int, Kind, Message, NodeId, Role, Seq
-from zabspec.language.lang import NOBODY, AnyMessage, MessageName, Node, State, Txn, Zxid, forget, step
+from zabspec.language.lang import (
+    NOBODY, AnyMessage, Members, MessageName, Node, State, Txn, Zxid, forget, is_quorum, step,
+)  # fmt: skip
 from zabspec.protocols.election import (
     LookForLeader, Vote, broadcast, campaign, election_fields, election_messages, forget_votes, on_look_for_leader,
     on_vote, own_vote, types, zxid_less,
@@ -100,9 +102,9 @@ def elected_leader(s: State, p: Node) -> Node:
     return s.leader_id[p]
 
 
-def quorum(s: State) -> int:
-    """n/2 + 1 (reading 12)."""
-    return s.MAJORITY
+def quorum(s: State, members: Members) -> bool:
+    """n/2 + 1 (reading 12), or the system that the model is given."""
+    return is_quorum(s, members)
 
 
 # --- Phase 0: election ---------------------------------------------------------------------------
@@ -232,7 +234,7 @@ def is_no_later(s: State, p: Node, m: AckEpoch) -> bool:
 
 def try_finish_discovery(s: State, p: Node) -> None:
     """A quorum has acknowledged the epoch: it begins, with the leader's own history."""
-    if len(s.epoch_acks[p]) >= quorum(s):
+    if quorum(s, s.epoch_acks[p]):
         finish_discovery(s, p)
 
 
@@ -299,7 +301,7 @@ def in_synchronization(s: State, p: Node) -> bool:
 
 def try_finish_sync(s: State, p: Node) -> None:
     """A quorum has the leader's history: it is synced."""
-    if not s.synced[p] and len(s.leader_acks[p]) >= quorum(s):
+    if not s.synced[p] and quorum(s, s.leader_acks[p]):
         finish_sync(s, p)
 
 
@@ -373,7 +375,7 @@ def counts_ack(s: State, p: Node, m: Ack) -> bool:
 
 def try_commit(s: State, p: Node, zxid: Zxid) -> None:
     """A quorum has acknowledged this very zxid: commit it, and whatever is before it."""
-    if zxid_less(s.last_committed[p], zxid) and acknowledged(s, p, zxid) >= quorum(s) and may_commit(s, p, zxid):
+    if zxid_less(s.last_committed[p], zxid) and acknowledged(s, p, zxid) and may_commit(s, p, zxid):
         commit(s, p, zxid)
 
 
@@ -433,12 +435,12 @@ def acknowledge(s: State, p: Node, zxid: Zxid, source: Node) -> None:
             s.ack_zxids[p].append(zxid)
 
 
-def acknowledged(s: State, p: Node, zxid: Zxid) -> int:
-    """How many have acknowledged a zxid."""
+def acknowledged(s: State, p: Node, zxid: Zxid) -> bool:
+    """Whether a quorum has acknowledged a zxid."""
     for k in range(len(s.ack_zxids[p])):
         if s.ack_zxids[p][k] == zxid:
-            return len(s.ack_sets[p][k])
-    return 0
+            return quorum(s, s.ack_sets[p][k])
+    return False
 
 
 def clear_acks(s: State, p: Node) -> None:

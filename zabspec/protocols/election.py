@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from zabspec.authoring.declaration import Size
 from zabspec.language import NODE, Field, Message, NodeId, Record, Role
-from zabspec.language.lang import NOBODY, AnyMessage, MessageName, Node, State, Zxid, step
+from zabspec.language.lang import NOBODY, AnyMessage, MessageName, Node, State, Zxid, is_quorum, step
 from zabspec.worlds.actor import ELECTION_TIMER, arm_timer, send
 
 LookForLeader = MessageName("LookForLeader")
@@ -101,11 +101,7 @@ def count_vote(s: State, p: Node, voter: Node, zxid: Zxid, leader: Node) -> None
 
 def check_election(s: State, p: Node) -> None:
     """A quorum of the view names the process's own target: it is elected."""
-    count = 0
-    for v in range(s.NODES):
-        if s.vote_view[p][v] == s.vote_target_id[p]:
-            count = count + 1
-    if count >= s.MAJORITY:
+    if is_quorum(s, {v for v in range(s.NODES) if s.vote_view[p][v] == s.vote_target_id[p]}):
         elected(s, p, s.vote_target_id[p])
 
 

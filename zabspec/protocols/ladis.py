@@ -12,7 +12,9 @@ from __future__ import annotations
 from zabspec.authoring.declaration import OneOf, Processes, Size, declare
 from zabspec.history import abcast, abdeliver, accept, end_pass, establish
 from zabspec.language import NODE, Bool, Field, Int, Kind, Message, NodeId, Role
-from zabspec.language.lang import NOBODY, AnyMessage, History, MessageName, Node, State, Txn, forget, step
+from zabspec.language.lang import (
+    NOBODY, AnyMessage, History, Members, MessageName, Node, State, Txn, forget, is_quorum, step,
+)  # fmt: skip
 from zabspec.worlds.actor import connect, disconnect, send_to_follower, send_to_leader
 
 # What a process is; DOWN while it is crashed.
@@ -80,9 +82,14 @@ def messages(size: Size) -> tuple[Message, ...]:
 # --- definitions -------------------------------------------------------------------------------
 
 
-def quorum(s: State) -> int:
-    """2: "it requires at least 2f + 1 servers"; a quorum is a majority."""
-    return s.MAJORITY
+def quorum(s: State, members: Members) -> bool:
+    """2: "it requires at least 2f + 1 servers"; a quorum is a majority, or of the system that the model is given."""
+    return is_quorum(s, members)
+
+
+def followed_by_quorum(s: State, l: Node) -> bool:
+    """Whether the leader, and those on its broadcast list, are a quorum."""
+    return quorum(s, {q for q in range(s.NODES) if q == l or q in s.Q[l]})
 
 
 def zxid_le(t: Txn, u: Txn) -> bool:
@@ -138,7 +145,7 @@ def lead(s: State, l: Node, epoch: int) -> None:
         s.new_epoch[l] = epoch
         s.stage[l] = first_stage(s)
         s.recognized[l].add(l)
-        if len(s.recognized[l]) >= quorum(s):
+        if quorum(s, s.recognized[l]):
             begin_broadcast(s, l)
 
 
@@ -235,7 +242,7 @@ def on_recognized(s: State, l: Node, f: Node) -> None:
     s.recognized[l].add(f)
     if lists_late(s, l):
         s.Q[l].add(f)
-    if s.stage[l] == RECOVERY and len(s.recognized[l]) >= quorum(s):
+    if s.stage[l] == RECOVERY and quorum(s, s.recognized[l]):
         begin_broadcast(s, l)
 
 
@@ -324,7 +331,7 @@ def same_zxid(t: Txn, u: Txn) -> bool:
 def count_ack(s: State, l: Node, f: Node, k: int) -> None:
     """4.1: "When a leader receives ACKs from a quorum, the leader will broadcast a COMMIT"."""
     s.acks[l][k].add(f)
-    if len(s.acks[l][k]) >= quorum(s):
+    if quorum(s, s.acks[l][k]):
         commit(s, l, k)
 
 
@@ -402,7 +409,7 @@ def on_follower_lost(s: State, l: Node, f: Node) -> None:
     s.held[l].discard(f)
     s.answered[l][f] = Txn(epoch=0, counter=0, value=0)
     if s.stage[l] == BROADCAST:
-        if len(s.Q[l]) + 1 < quorum(s):
+        if not followed_by_quorum(s, l):
             to_election(s, l)
     else:
         s.recognized[l].discard(f)
@@ -497,7 +504,7 @@ def epochs(size: Size) -> int:
     """A later epoch takes a leader whose log has a proposal of the one before, which a quorum recognised: an iteration
     each, and one of the new leader. Without a rule of DSN'11 every epoch but the last has a proposal of its own."""
     iterations = size.nodes * (1 + size.faults)
-    recognized = (iterations - 1) // size.majority + 1
+    recognized = (iterations - 1) // size.smallest_quorum + 1
     return recognized if size.variant else min(size.txns + 1, recognized)
 
 

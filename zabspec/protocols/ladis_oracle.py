@@ -7,7 +7,7 @@ servers, a newly elected leader will also have all committed messages."
 
 from __future__ import annotations
 
-from zabspec.language.lang import Node, State
+from zabspec.language.lang import Node, State, is_quorum
 from zabspec.protocols.ladis import last, zxid_le
 
 __all__: list[str] = []
@@ -16,10 +16,11 @@ __all__: list[str] = []
 def oracle_may_name(s: State, p: Node, l: Node) -> bool:
     """At this instant the logs of a quorum, whoever is up or down, do not end with a higher zxid than
     l's. With DSN'11's `current-epoch` the epoch last recognised comes before the zxid."""
-    behind = 0
-    for q in range(s.NODES):
-        if s.current_epoch[q] < s.current_epoch[l]:
-            behind = behind + 1
-        elif s.current_epoch[q] == s.current_epoch[l] and zxid_le(last(s.history[q]), last(s.history[l])):
-            behind = behind + 1
-    return behind >= s.MAJORITY
+    return is_quorum(s, {q for q in range(s.NODES) if ends_no_higher(s, q, l)})
+
+
+def ends_no_higher(s: State, q: Node, l: Node) -> bool:
+    """Whether the log of q does not end with a higher zxid than that of l."""
+    if s.current_epoch[q] == s.current_epoch[l]:
+        return zxid_le(last(s.history[q]), last(s.history[l]))
+    return s.current_epoch[q] < s.current_epoch[l]

@@ -12,7 +12,7 @@ from zabspec.history import end_leadership
 from zabspec.language.lang import Node, State, Txn, forget
 from zabspec.protocols.ladis import (
     ACK_E, BROADCAST, COMMIT, FOLLOW, GATHERING, NEWEPOCH, PROMISING, RECOVERY, begin_broadcast, count_ack,
-    deliver_up_to, last, latest_epoch, lead, quorum, synchronize, to_election, zxid_le,
+    deliver_up_to, followed_by_quorum, last, latest_epoch, lead, quorum, synchronize, to_election, zxid_le,
 )  # fmt: skip
 from zabspec.worlds.actor import disconnect, send_to_follower
 
@@ -92,7 +92,7 @@ def recognized_acknowledges(s: State, l: Node, f: Node) -> None:
         for k in range(len(s.history[l])):
             if k >= s.committed[l]:
                 count_ack(s, l, f, k)
-    elif s.stage[l] == RECOVERY and len(s.recognized[l]) >= quorum(s):
+    elif s.stage[l] == RECOVERY and quorum(s, s.recognized[l]):
         begin_broadcast(s, l)
 
 
@@ -105,7 +105,7 @@ def deliver_once_synced(s: State, f: Node, m: COMMIT) -> None:
 def recognized_commits(s: State, l: Node, f: Node) -> None:
     """With that, the acknowledgement of NEWLEADER is answered by the COMMIT that came too early."""
     s.recognized[l].add(f)
-    if s.stage[l] == RECOVERY and len(s.recognized[l]) >= quorum(s):
+    if s.stage[l] == RECOVERY and quorum(s, s.recognized[l]):
         begin_broadcast(s, l)
     elif s.stage[l] == BROADCAST and s.committed[l] > 0:
         send_to_follower(s, l, f, COMMIT(txn=s.history[l][s.committed[l] - 1]))
@@ -120,7 +120,7 @@ def keep_recognized(s: State, l: Node, f: Node) -> None:
     s.gathered[l].discard(f)
     s.held[l].discard(f)
     s.answered[l][f] = Txn(epoch=0, counter=0, value=0)
-    if s.stage[l] == BROADCAST and len(s.Q[l]) + 1 < quorum(s):
+    if s.stage[l] == BROADCAST and not followed_by_quorum(s, l):
         to_election(s, l)
 
 
@@ -151,11 +151,16 @@ def keeps_promise(s: State, p: Node, epoch: int) -> None:
     s.promised_epoch[p] = epoch
 
 
+def gathered_quorum(s: State, l: Node) -> bool:
+    """Whether the leader, and those that have answered it, are a quorum."""
+    return quorum(s, {q for q in range(s.NODES) if q == l or q in s.gathered[l]})
+
+
 def gather_first(s: State, l: Node) -> None:
     """l.1.1: the leader waits for CEPOCH from a quorum; `new_epoch` is the latest epoch heard of."""
     s.stage[l] = GATHERING
     s.new_epoch[l] = latest_epoch(s, l)
-    if quorum(s) == 1:
+    if gathered_quorum(s, l):
         lead(s, l, s.new_epoch[l] + 1)
 
 
@@ -164,7 +169,7 @@ def gathers(s: State, l: Node, f: Node, m: FOLLOW) -> None:
     if s.stage[l] == GATHERING:
         s.gathered[l].add(f)
         s.new_epoch[l] = max(s.new_epoch[l], m.epoch)
-        if len(s.gathered[l]) + 1 >= quorum(s):
+        if gathered_quorum(s, l):
             lead(s, l, s.new_epoch[l] + 1)
             for g in range(s.NODES):
                 if g in s.gathered[l]:
@@ -188,7 +193,7 @@ def none_ahead(s: State, l: Node, f: Node, m: ACK_E) -> None:
             s.held[l].add(f)
         else:
             s.gathered[l].add(f)
-        if len(s.gathered[l]) + 1 >= quorum(s):
+        if gathered_quorum(s, l):
             s.stage[l] = RECOVERY
             for g in range(s.NODES):
                 if g in s.gathered[l] or g in s.held[l]:

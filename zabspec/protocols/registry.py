@@ -9,12 +9,14 @@ from types import FunctionType, ModuleType
 
 from zabspec.authoring.declaration import ConfigError, Declaration, Variant
 from zabspec.authoring.declaration import Size as Sizes
+from zabspec.authoring.quorums import check_quorums
 from zabspec.authoring.reading import ProtocolSource, read_source
 from zabspec.authoring.sources import is_elsewhere
 from zabspec.deprecated import GONE_VARIANTS
 from zabspec.language import Field, MessageUnion, Record
 from zabspec.language.kinds import Kind
 from zabspec.properties import Property
+from zabspec.quorums import system_of
 from zabspec.worlds import over_connections, over_datagrams
 from zabspec.worlds.priority import ORDERING
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS
@@ -123,6 +125,19 @@ class Protocol:
         """Whether it has fields on disks, so that power loss is more than a crash."""
         fields = self.parts(Sizes(self.nodes, 1, 1, 2, budgets=dict.fromkeys(BUDGETS, 0) | dict(self.budgets))).fields
         return any(f.disk for f in fields)
+
+    def check_quorums(self, quorums: str, variant: str) -> None:
+        """Check that the protocol with a variant takes a quorum system.
+
+        Raises:
+            ProtocolError: it counts majorities by hand, or asks for no quorums.
+        """
+        system = system_of(quorums)
+        amounts = dict.fromkeys(BUDGETS, 0) | dict(self.budgets)
+        parts = self.parts(Sizes(system.nodes, 1, 1, 2, budgets=amounts, variant=variant, least=system.smallest))
+        overrides = self.overrides(variant).values()
+        others = [f for v in self.variants.values() for f in v.overrides.values()]
+        check_quorums(self.name, self.modules, overrides, others, parts.fields, parts.union, self.elects)
 
     @property
     def starts(self) -> tuple[str, ...]:

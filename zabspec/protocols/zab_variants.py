@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from zabspec.authoring.declaration import Variant
 from zabspec.history import abdeliver, end_leadership, end_synchronization
-from zabspec.language.lang import AnyMessage, Node, State, Txn, forget
+from zabspec.language.lang import AnyMessage, Members, Node, State, Txn, forget
 from zabspec.worlds.actor import disconnect, durable, send_to_follower, send_to_leader
 from zabspec.zab import (
     ACK_E, ACK_LD, BROADCAST, CEPOCH, COMMIT, COMMIT_LD, NEWEPOCH, NEWLEADER, PROMISING, PROPOSE, SYNCHRONIZATION,
@@ -45,9 +45,9 @@ def send_current_epoch(s: State, f: Node) -> None:
     send_to_leader(s, f, CEPOCH(epoch=s.current_epoch[f]))
 
 
-def half_quorum(s: State) -> int:
+def half_quorum(s: State, members: Members) -> bool:
     """Half of the processes, rounded down: two of these need not intersect."""
-    return s.NODES // 2
+    return len(members) >= s.NODES // 2
 
 
 def takes_late_cepoch(s: State, l: Node, m: CEPOCH) -> bool:
@@ -258,7 +258,7 @@ def deliver_once_accepted(s: State, f: Node, m: COMMIT) -> None:
 
 def lacks_quorum(s: State, l: Node, k: int) -> bool:
     """l.3.2 for each proposal on its own, whatever later one is committed."""
-    return len(s.acks[l][k]) < quorum(s)
+    return not quorum(s, s.acks[l][k])
 
 
 def commit_each(s: State, l: Node, k: int) -> None:
@@ -288,7 +288,7 @@ def forget_lost_follower(s: State, l: Node, f: Node) -> None:
     s.acked[l].discard(f)
     for k in range(len(s.log[l])):
         s.acks[l][k].discard(f)
-    if s.stage[l] >= PROMISING and len(s.Q[l]) < quorum(s):
+    if s.stage[l] >= PROMISING and not quorum(s, s.Q[l]):
         to_election(s, l)
 
 

@@ -5,7 +5,7 @@ has itself elected where it is maximal among enough of those that it reaches. Th
 from __future__ import annotations
 
 from zabspec.language import Field, Int, Role
-from zabspec.language.lang import Node, State
+from zabspec.language.lang import Node, State, is_quorum
 from zabspec.simulator.connections import ORACLE_TICKS, RECOVERY_TICKS
 from zabspec.simulator.mail import HELD, drawn
 from zabspec.worlds.actor import (
@@ -41,7 +41,7 @@ def ask_oracle(s: State, p: Node) -> None:
     if not s.scripted:
         l = one_to_join(s, p)
         quorum = voters(s, p) if l < 0 else 0
-    if (quorum > 0 or s.MAJORITY == 1) and elects(s, p, quorum):  # who is alone elects itself
+    if (quorum > 0 or is_quorum(s, 1 << p)) and elects(s, p, quorum):  # who is a quorum alone elects itself
         spend_election(s)
         its_turn_in(s, p)
         s.quorum = quorum  # whoever listens is told who elects p
@@ -80,33 +80,44 @@ def for_it(s: State, f: Node, l: Node) -> bool:
 
 def elects(s: State, l: Node, quorum: int) -> bool:
     """Whether these and l are a smallest quorum, and may elect it."""
-    others = 0
     for f in range(s.NODES):
-        if (quorum >> f) & 1 == 1:
-            others = others + 1
-            if not for_it(s, f, l):
-                return False
-    return others == s.MAJORITY - 1 and looks(s, l) and elections_left(s)
+        if (quorum >> f) & 1 == 1 and not for_it(s, f, l):
+            return False
+    return is_smallest_quorum(s, l, quorum) and looks(s, l) and elections_left(s)
+
+
+def is_smallest_quorum(s: State, l: Node, others: int) -> bool:
+    """Whether these others and l are a quorum, and would be none without any one of the others."""
+    together = others | (1 << l)
+    if others == together or not is_quorum(s, together):
+        return False
+    for f in range(s.NODES):
+        if (others >> f) & 1 == 1 and is_quorum(s, together - (1 << f)):
+            return False
+    return True
 
 
 def voters(s: State, l: Node) -> int:
-    """The first few that make a quorum with l and may elect it, a bit each."""
+    """The first few that make a quorum with l and may elect it, a bit each; none of them can be left out."""
     quorum = 0
-    others = 0
     for f in range(s.NODES):
-        if others < s.MAJORITY - 1 and for_it(s, f, l):
-            others = others + 1
+        if not is_quorum(s, quorum | (1 << l)) and for_it(s, f, l):
             quorum = quorum + (1 << f)
+    for f in range(s.NODES):
+        if (quorum >> f) & 1 == 1 and is_quorum(s, (quorum | (1 << l)) - (1 << f)):
+            quorum = quorum - (1 << f)
     return quorum
 
 
 def is_followed(s: State, l: Node) -> bool:
     """Whether a quorum is behind l, which leads."""
-    behind = 1
-    for f in range(s.NODES):
-        if f != l and not is_down(s, f) and s.role[f] == FOLLOWING and s.leader[f] == l:
-            behind = behind + 1
-    return s.role[l] == LEADING and not is_down(s, l) and behind >= s.MAJORITY
+    behind = is_quorum(s, {f for f in range(s.NODES) if f == l or follows(s, f, l)})
+    return s.role[l] == LEADING and not is_down(s, l) and behind
+
+
+def follows(s: State, f: Node, l: Node) -> bool:
+    """Whether a process that is up follows l."""
+    return not is_down(s, f) and s.role[f] == FOLLOWING and s.leader[f] == l
 
 
 def one_to_join(s: State, p: Node) -> int:

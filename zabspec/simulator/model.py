@@ -10,6 +10,7 @@ from zabspec import history
 from zabspec.language import NODE, Bool, Field, Int, Role, Schema
 from zabspec.language.program import Program
 from zabspec.protocols.registry import PROTOCOLS, Parts, Protocol, Sizes
+from zabspec.quorums import system_of
 from zabspec.simulator import appointed, elections, loop, mail, network, observed, unobserved
 from zabspec.worlds import actor
 from zabspec.worlds.disks import Disks, disks_of, storage_fields
@@ -37,6 +38,7 @@ class Cluster:
         budgets: how much there is of each budget that a protocol of somebody's own declares.
         text: the digest of such a protocol's text.
         start: the state that the run begins in, of those that the protocol declares.
+        quorums: the quorum system by its text; empty: majorities.
     """
 
     protocol: str
@@ -49,6 +51,7 @@ class Cluster:
     budgets: tuple[tuple[str, int], ...] = ()
     text: str = ""
     start: str = ""
+    quorums: str = ""
 
     @property
     def largest_epoch(self) -> int:
@@ -88,9 +91,15 @@ class Cluster:
     def parts(self) -> Parts:
         envelope = self.parts_of.world.simulated_envelope(self.nodes)
         if not self.parts_of.transactions:
-            return self.parts_of.parts(Sizes(self.nodes, 0, 0, 0, envelope, dict(self.budgets)))
-        sizes = Sizes(self.nodes, max(1, self.proposals), self.largest_epoch, self.log, envelope, dict(self.budgets))
+            return self.parts_of.parts(Sizes(self.nodes, 0, 0, 0, envelope, dict(self.budgets), least=self.least))
+        k = max(1, self.proposals)
+        sizes = Sizes(self.nodes, k, self.largest_epoch, self.log, envelope, dict(self.budgets), least=self.least)
         return self.parts_of.parts(sizes)
+
+    @property
+    def least(self) -> int:
+        """Processes of the smallest quorum; 0: majorities are counted."""
+        return system_of(self.quorums).smallest if self.quorums else 0
 
     @property
     def seen(self) -> tuple[tuple[ModuleType, ...], tuple[Field, ...]]:
@@ -162,7 +171,7 @@ class Cluster:
             "NODES": n,
             "TXNS": k if kept else 0,
             "EPOCHS": self.largest_epoch if kept else 0,
-            "MAJORITY": n // 2 + 1,
+            **({} if self.quorums else {"MAJORITY": n // 2 + 1}),
             "LITERAL": int(self.literal),
             "ACTIONS": len(self.parts_of.actions),
             "CHANGES": len(self.parts_of.changes),
@@ -173,7 +182,7 @@ class Cluster:
         stands_over = (*((elections,) if self.oracle else ()), *((appointed,) if self.parts_of.elects else ()))
         links = (self.parts_of.world.simulated, *stands_over)
         return Program(
-            Schema(n, fields, constants),
+            Schema(n, fields, constants, system_of(self.quorums) if self.quorums else None),
             parts.types,
             world=(actor, *seen, network, mail, *links, loop, *self.parts_of.oracle, *own, *self.disks[0].modules),
             protocol=self.parts_of.modules,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from zabspec.authoring.quorums import system_for
 from zabspec.configuration import Parameters
 from zabspec.model import ConfigError
 from zabspec.protocols.registry import NAMES, PROTOCOLS
@@ -75,6 +76,7 @@ class Run:
     oracle: str = ""
     budgets: str = ""
     start: str = ""
+    quorums: str = ""
 
     def __post_init__(self) -> None:
         found = PROTOCOLS.get(self.protocol)
@@ -83,6 +85,9 @@ class Run:
         object.__setattr__(self, "variant", found.combined(self.variant))
         object.__setattr__(self, "budgets", found.own_budgets(self.budgets))
         object.__setattr__(self, "start", found.started(self.start))
+        object.__setattr__(self, "quorums", system_for(self.quorums, self.nodes)[0])
+        if self.quorums:
+            found.check_quorums(self.quorums, self.variant)
         if not found.transactions:
             object.__setattr__(self, "proposals", 0)
         if not self.network:

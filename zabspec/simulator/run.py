@@ -84,16 +84,18 @@ def rooms(run: Run, observed: bool) -> Iterator[Cluster]:
         )
     if not PROTOCOLS[run.protocol].transactions:
         yield Cluster(
-            run.protocol, run.variant, run.nodes, 0, observed, budgets=run.budget, text=run.text, start=run.start
-        )
+            run.protocol, run.variant, run.nodes, 0, observed, budgets=run.budget, text=run.text, start=run.start,
+            quorums=run.quorums,
+        )  # fmt: skip
         return
     sizes = OBSERVED_ROOMS if observed else ROOMS
     for epochs in (OBSERVED_EPOCHS, MOST_OBSERVED_EPOCHS) if observed else (EPOCHS,):
         for room in sizes:
             if room >= run.proposals:
                 yield Cluster(
-                    run.protocol, run.variant, run.nodes, room, observed, epochs, run.oracle, run.budget, run.text
-                )
+                    run.protocol, run.variant, run.nodes, room, observed, epochs, run.oracle, run.budget, run.text,
+                    quorums=run.quorums,
+                )  # fmt: skip
 
 
 # --- the two engines -----------------------------------------------------------------------------
@@ -205,11 +207,12 @@ class Simulator:
             SimulationError: it ended in an error.
         """
         cluster = self.cluster
-        if (run.protocol, run.variant, run.nodes, run.oracle) != (
+        if (run.protocol, run.variant, run.nodes, run.oracle, run.quorums) != (
             cluster.protocol,
             cluster.variant,
             cluster.nodes,
             cluster.oracle,
+            cluster.quorums,
         ):
             raise ValueError("the run is of another cluster")
         if run.proposals > cluster.due:

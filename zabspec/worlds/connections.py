@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from zabspec.authoring.declaration import OneOf
 from zabspec.language import NODE, Field, MessageUnion, Role, Seq
-from zabspec.language.lang import NOBODY, AnyMessage, Node, State, Words
+from zabspec.language.lang import NOBODY, AnyMessage, Node, State, Words, is_quorum
 from zabspec.worlds.actor import (
     ELECTION,
     FOLLOWING,
@@ -308,12 +308,19 @@ def enabled_at_elector(s: State, out: Words, p: Node) -> None:
 def emit_elections(s: State, out: Words, l: Node) -> None:
     """Every smallest quorum that may elect l, by its others: whoever else would be of a larger one joins."""
     for quorum in range(2**s.NODES):
-        others = 0
-        for f in range(s.NODES):
-            others = others + ((quorum >> f) & 1)
-        if others == s.MAJORITY - 1 and may_elect(s, l, quorum):
+        if is_smallest_quorum(s, l, quorum) and may_elect(s, l, quorum):
             emit_which(out, ELECT, l, quorum)
             may_fail_electing(s, out, l, quorum)
+
+
+def is_smallest_quorum(s: State, l: Node, others: int) -> bool:
+    """Whether these others and l are a quorum, and would be none without any one of the others."""
+    if (others >> l) & 1 == 1 or not is_quorum(s, others | (1 << l)):
+        return False
+    for f in range(s.NODES):
+        if (others >> f) & 1 == 1 and is_quorum(s, (others | (1 << l)) - (1 << f)):
+            return False
+    return True
 
 
 def may_elect(s: State, l: Node, quorum: int) -> bool:
@@ -328,11 +335,13 @@ def may_elect(s: State, l: Node, quorum: int) -> bool:
 
 def may_join(s: State, l: Node) -> bool:
     """Whether a process that looks for a leader can hear that a quorum is behind l."""
-    behind = 1
-    for f in range(s.NODES):
-        if f != l and not is_down(s, f) and s.role[f] == FOLLOWING and s.leader[f] == l:
-            behind = behind + 1
-    return s.role[l] == LEADING and not is_down(s, l) and behind >= s.MAJORITY
+    behind = is_quorum(s, {f for f in range(s.NODES) if f == l or is_behind(s, f, l)})
+    return s.role[l] == LEADING and not is_down(s, l) and behind
+
+
+def is_behind(s: State, f: Node, l: Node) -> bool:
+    """Whether a process that is up follows l."""
+    return not is_down(s, f) and s.role[f] == FOLLOWING and s.leader[f] == l
 
 
 def elect(s: State, l: Node, quorum: int) -> None:

@@ -49,12 +49,12 @@ class OverConnections(World):
         iteration after a fault (on an unordered channel also when NEWLEADER overtakes NEWEPOCH: one more for each,
         then --max-epoch)."""
         iterations = 1 + c.faults + (c.network == "unordered")
-        return max(1, c.nodes * iterations // (c.nodes // 2 + 1))
+        return max(1, c.nodes * iterations // c.smallest_quorum)
 
     def capacity(self, c: Parameters) -> Capacity:
         """On the paper's channels CEPOCH, NEWEPOCH and NEWLEADER are received before more is sent; a variant, or
         another network, may have every message of a connection in flight at once, or send one again."""
-        if c.network == "fifo" and not c.variant:
+        if c.network == "fifo" and not c.variant and not c.quorums:  # of another system some of Q may be behind
             return 2 + c.txns, max(2 + c.txns, 1 + 2 * c.txns)
         return 3 + c.txns + 2 * c.duplicates, 3 + 3 * c.txns + 2 * c.duplicates
 

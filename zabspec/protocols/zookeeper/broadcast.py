@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zabspec.authoring.declaration import action
-from zabspec.language.lang import Node, State
+from zabspec.language.lang import Node, State, is_quorum
 from zabspec.protocols.zookeeper.observed import exposes, proposes
 from zabspec.protocols.zookeeper.shutdown import shut_down
 from zabspec.protocols.zookeeper.state import ACK, COMMIT, LEADING, PROPOSAL, SERVING, counter_of
@@ -82,7 +82,7 @@ def process_ack(s: State, l: Node, f: Node, zxid: int) -> None:
 def try_to_commit(s: State, l: Node, zxid: int) -> None:
     """Leader.tryToCommit (3.5.0): not while the one before is outstanding, and what waits is not tried again."""
     waits = commits_in_order(s) and (zxid - 1) in s.outstanding[l]
-    if not waits and len(s.acks[l][counter_of(zxid)]) >= s.MAJORITY:
+    if not waits and is_quorum(s, s.acks[l][counter_of(zxid)]):
         leader_commits(s, l, zxid)
 
 

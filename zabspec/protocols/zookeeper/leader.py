@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from zabspec.authoring.declaration import action, receives
-from zabspec.language.lang import Node, State
+from zabspec.language.lang import Node, State, is_quorum
 from zabspec.protocols.zookeeper.broadcast import process_ack
 from zabspec.protocols.zookeeper.observed import exposes, founds, swallows
 from zabspec.protocols.zookeeper.shutdown import shut_down
@@ -55,7 +55,7 @@ def on_followerinfo(s: State, l: Node, f: Node, m: FOLLOWERINFO) -> None:
     if s.phase[l] == CHOOSING_EPOCH:
         s.term[l] = max(s.term[l], m.accepted + 1)
         s.heard[l].add(f)
-        if len(s.heard[l]) >= s.MAJORITY:
+        if is_quorum(s, s.heard[l]):
             store_proposed(s, l)
             s.phase[l] = AWAITING_EPOCH_ACKS
             s.heard[l].clear()
@@ -87,7 +87,7 @@ def on_ackepoch(s: State, l: Node, f: Node, m: ACKEPOCH) -> None:
         s.answered[l].add(f)
         if m.current >= 0:
             s.agreed[l].add(f)
-        if len(s.agreed[l]) >= s.MAJORITY:
+        if is_quorum(s, s.agreed[l]):
             s.phase[l] = TO_WRITE_OWN_EPOCH
             s.agreed[l].clear()
             for q in range(s.NODES):
@@ -152,7 +152,7 @@ def open_to(s: State, l: Node, f: Node) -> None:
 
 
 def has_acks(s: State, l: Node) -> bool:
-    return s.phase[l] == AWAITING_ACKS and len(s.new_leader_acks[l]) >= s.MAJORITY
+    return s.phase[l] == AWAITING_ACKS and is_quorum(s, s.new_leader_acks[l])
 
 
 @action(when=has_acks, name="startZkServer")
@@ -189,5 +189,5 @@ def on_follower_lost(s: State, l: Node, f: Node) -> None:
     s.unsettled[l].discard(f)
     s.settled[l].discard(f)
     s.looping[l].discard(f)
-    if len(s.linked[l]) + 1 < s.MAJORITY:
+    if not is_quorum(s, {q for q in range(s.NODES) if q == l or q in s.linked[l]}):
         shut_down(s, l)

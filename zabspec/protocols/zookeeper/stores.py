@@ -4,7 +4,7 @@ here, long before a client can see it."""
 from __future__ import annotations
 
 from zabspec.authoring.declaration import safety
-from zabspec.language.lang import Node, State, broken
+from zabspec.language.lang import Node, State, broken, is_quorum
 from zabspec.protocols.zookeeper.properties import two_founded
 from zabspec.protocols.zookeeper.state import (
     AWAITING_ACKS,
@@ -72,10 +72,10 @@ def served_is_on_a_quorum(s: State) -> bool:
         served = served | s.exposed[e]
     for z in range(last_zxid(s) + 1):
         if (served >> z) & 1 == 1:
-            holders = 0
-            for p in range(s.NODES):
-                holders = holders + ((on_disk(s, p) >> z) & 1)
-            if holders < s.MAJORITY:
+            if not is_quorum(s, {p for p in range(s.NODES) if (on_disk(s, p) >> z) & 1 == 1}):
+                holders = 0
+                for p in range(s.NODES):
+                    holders = holders + ((on_disk(s, p) >> z) & 1)
                 return broken(f"<{epoch_of(z)},{counter_of(z)}> was served, and is on {holders} disks")
     return True
 
@@ -85,11 +85,11 @@ def epoch_is_on_a_quorum(s: State) -> bool:
     """Where a leader is established, a quorum has its epoch, or a later one, as currentEpoch on the disk."""
     for e in range(s.ELECTIONS + 2):
         if s.founded[e] != 0:
-            holders = 0
-            for p in range(s.NODES):
-                if s.current_epoch[p] >= e:
-                    holders = holders + 1
-            if holders < s.MAJORITY:
+            if not is_quorum(s, {p for p in range(s.NODES) if s.current_epoch[p] >= e}):
+                holders = 0
+                for p in range(s.NODES):
+                    if s.current_epoch[p] >= e:
+                        holders = holders + 1
                 return broken(f"the leader of epoch {e} is established, and {holders} disks say so")
     return True
 
@@ -160,9 +160,7 @@ def committed_log_is_whole(s: State) -> bool:
 def is_idle(s: State, p: Node) -> bool:
     """This server has nothing in a queue, and waits for a packet, or serves."""
     working = s.phase[p] >= TO_SNAPSHOT and s.phase[p] <= TO_ACK
-    elected = s.phase[p] == TO_WRITE_OWN_EPOCH or (
-        s.phase[p] == AWAITING_ACKS and len(s.new_leader_acks[p]) >= s.MAJORITY
-    )
+    elected = s.phase[p] == TO_WRITE_OWN_EPOCH or (s.phase[p] == AWAITING_ACKS and is_quorum(s, s.new_leader_acks[p]))
     return not working and not elected and len(s.sync_queue[p]) == 0 and len(s.to_apply[p]) == 0
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from zabspec.authoring.declaration import Processes, Size, volatile
 from zabspec.language import Field, Int, NodeId
-from zabspec.language.lang import NOBODY, Node, State, Words
+from zabspec.language.lang import NOBODY, Node, State, Words, is_quorum
 from zabspec.protocols.zookeeper.state import LEADING, LOOKING, epochs, zxid_kind
 from zabspec.worlds.actor import elections_left, is_down, may_vote, on_elected, on_follow, spend_election
 from zabspec.worlds.connections import NONE, emit_elections, may_join
@@ -108,7 +108,7 @@ def forget_vote(s: State, p: Node) -> None:
 
 
 def has_decided(s: State, p: Node, l: Node) -> bool:
-    return s.voted[p] == l and len(s.backers[p]) >= s.MAJORITY
+    return s.voted[p] == l and is_quorum(s, s.backers[p])
 
 
 def may_elect(s: State, l: Node, quorum: int) -> bool:

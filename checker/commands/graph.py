@@ -1,0 +1,63 @@
+"""`zabcheck graph`: the states of a model and the steps between them as a graph, and questions to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from checker.commands import shared_options as shared
+from checker.commands.common import PATH, Subcommand, at_least, budget_options
+from checker.commands.publishing import published
+from checker.commands.requested import model_request
+from checker.requests.graph import USUAL_STATES, GraphRequest, answer
+from checker.terminal import TerminalWatch
+
+if TYPE_CHECKING:
+    from checker.graph.report import GraphReport
+
+__all__ = ["graph"]
+
+EXAMPLES = """\b
+Examples:
+  zabcheck graph --variant small-quorum --nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0
+  zabcheck graph --nodes 2 --txns 1 --timeouts 1 --crashes 0 --losses 0 --output states.graphml
+  zabcheck graph --variant no-sync --property agreement --depth 12   of runs of 12 steps
+"""
+
+
+@click.command(cls=Subcommand, epilog=EXAMPLES)
+@shared.PROTOCOL
+@shared.VARIANT
+@shared.REPAIR
+@shared.RELEASE
+@shared.START
+@shared.NODES
+@shared.TXNS
+@budget_options()
+@click.option("--network", default="", metavar="NAME", help="As `zabcheck` takes it.")
+@click.option("--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived if not given.")
+@shared.CHANNEL
+@shared.PROPERTY
+@click.option("--depth", type=int, callback=at_least(0), help="How many steps deep; to exhaustion if not given.")
+@click.option(
+    "--max-states", type=int, default=USUAL_STATES, show_default=True, callback=at_least(1),
+    help="A graph of more states is refused.",
+)  # fmt: skip
+@shared.NO_SYMMETRY
+@click.option("--output", type=PATH, metavar="FILE", help="Write the graph there, as GraphML.")
+@published("graph")
+def graph(output: Path | None, depth: int | None, max_states: int, no_symmetry: bool, **flags: Any) -> GraphReport:
+    """Make the graph of a model's states, and ask it what every violating run does.
+
+    Of each property that is violated: which steps every such run takes, which states it goes through, the least budgets
+    that are enough, and from where the violation is certain. All is said of this graph: of runs within the budgets and,
+    with --depth, of at most so many steps.
+
+    Exit codes: 0 no violation in the graph (which is no verdict), 1 a violation, 2 the question was wrong, 3 no graph.
+    """
+    request = GraphRequest(
+        model_request(**flags), flags["names"], depth, max_states, not no_symmetry, str(output or "")
+    )
+    return answer(request, TerminalWatch())

@@ -1,0 +1,181 @@
+"""What a graph of states says of the properties that it violates. It never says that a property holds."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from checker.graph.questions import Answers, Edge, grouped
+from checker.report.result import Part, Result, Row, Verdict, plural, some
+from traces.explain.folding import fitted
+from zabspec.worlds.steps import BUDGETS
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["GraphReport"]
+
+FORMAT = 1
+WIDTH = 79
+MOST_SHOWN = 6  # dominators, steps and budgets in a row
+
+
+@dataclass(frozen=True)
+class GraphReport(Result):
+    """A graph of states, and what it says.
+
+    Attributes:
+        graph: it.
+        answers: by each property that it violates.
+        output: the file that it was written to; empty: none.
+        request: of which it is the answer, as JSON.
+    """
+
+    graph: nx.DiGraph[int]
+    answers: Mapping[str, Answers]
+    output: str = ""
+    request: Mapping[str, Any] | None = None
+
+    kind = "graph"
+
+    @property
+    def exit_code(self) -> int:
+        """1: a property is violated; 0: the graph is made, and none is. That is no verdict of what holds."""
+        return 1 if self.answers else 0
+
+    @property
+    def scope(self) -> str:
+        """Of which runs everything is said."""
+        depth = self.graph.graph.get("depth")
+        cut = "" if self.graph.graph["complete"] else f" and has at most {plural(depth, 'step')}"
+        return f"within these budgets{cut}"
+
+    @property
+    def sentence(self) -> str:
+        data = self.graph.graph
+        broken = some([f"{name} at depth {a.depth}" for name, a in self.answers.items()])
+        what = f"VIOLATED: {broken}" if broken else "no state or step of this graph violates a property"
+        return f"{what}; {self.size}; {data['name'].removeprefix('the states of ')}"
+
+    @property
+    def size(self) -> str:
+        data = self.graph.graph
+        whole = "all of them" if data["complete"] else f"cut at depth {data['depth']}"
+        orbits = "orbits" if data["symmetry"] else "states"
+        return f"{len(self.graph):,} {orbits}, {whole}, and {self.graph.number_of_edges():,} edges"
+
+    def said(self) -> Iterator[Verdict]:
+        for name in self.graph.graph["properties"]:
+            found = self.answers.get(name)
+            yield Verdict(name, "no verdict") if found is None else Verdict(name, "violated", found.depth)
+
+    def parts(self) -> Sequence[Part]:
+        out: list[Part] = [fitted(self.sentence)]
+        for a in self.answers.values():
+            out.append(fitted(f"{a.name}. Of every run that violates it {self.scope}:"))
+            out.append("\n".join(row_text(*row) for row in self.rows(a)))
+        notes = ["It says nothing of what holds: `zabcheck` without a command does."]
+        if self.graph.graph["symmetry"]:
+            notes.append("A node is an orbit: one state stands for all its renamings.")
+        if left := self.graph.graph["not_judged"]:
+            notes.append(f"Not judged here, since they are over terminal states: {', '.join(left)}.")
+        if self.output:
+            notes.append(f"The graph is in {self.output}.")
+        return [*out, fitted("\n".join(notes))]
+
+    def rows(self, a: Answers) -> Iterator[Row]:
+        """What is said of a property, a row each."""
+        where = [plural(len(a.states), "state")] * bool(a.states) + [plural(len(a.edges), "edge")] * bool(a.edges)
+        yield "violated by", f"{' and '.join(where)}, first at depth {a.depth}"
+        yield "takes each of", ", ".join(a.steps) or "no step is on all of them"
+        yield "goes through", self.through(a.dominators)
+        yield "spends at least", "; or ".join(budget_text(b) for b in a.least[:MOST_SHOWN]) + more(a.least)
+        c = a.certainty
+        counts = {
+            "doomed": c.doomed, "open": c.open, "safe": c.safe, "possible": c.possible, "unknown": c.unknown,
+        }  # fmt: skip
+        yield "states are", ", ".join(f"{name} {len(states):,}" for name, states in counts.items() if states)
+        yield "no return", self.edges(c.no_return)
+        yield "ways out", self.edges(c.ways_out)
+
+    def through(self, dominators: Sequence[int | Edge]) -> str:
+        """The dominators in words: states, each with the steps that are the only way on."""
+        states = [d for d in dominators if isinstance(d, int)]
+        edges = [d for d in dominators if not isinstance(d, int)]
+        if not dominators:
+            return "no state but the first"
+        depth = self.graph.nodes(data="depth")
+        texts = ", ".join(f"state {n} (depth {depth[n]})" for n in states[-MOST_SHOWN:])
+        last = ", the last of them" if len(states) > MOST_SHOWN else ""
+        said = f"{plural(len(states), 'state')}{last}: {texts}" if states else ""
+        only = ", ".join(
+            f"{a} to {b} by {' or '.join(self.graph.edges[a, b]['steps'])}" for a, b in edges[-MOST_SHOWN:]
+        )
+        last = ", the last of them" if len(edges) > MOST_SHOWN else ""
+        return "; ".join(filter(None, [said, f"{plural(len(edges), 'edge')}{last}: {only}" if only else ""]))
+
+    def edges(self, edges: Sequence[Edge]) -> str:
+        """Some edges in words, by their steps."""
+        groups = list(grouped(self.graph, edges))
+        shown = ", ".join(f"{name} ({count:,})" for name, count in groups[:MOST_SHOWN])
+        return f"{plural(len(edges), 'edge')}: {shown}{more(groups)}" if edges else "none"
+
+    def as_json(self) -> dict[str, Any]:
+        data = self.graph.graph
+        return {
+            "format": FORMAT,
+            "sentence": self.sentence,
+            "request": self.request,
+            "states": len(self.graph),
+            "edges": self.graph.number_of_edges(),
+            "complete": data["complete"],
+            "depth": data.get("depth"),
+            "symmetry": data["symmetry"],
+            "symmetry_off": data["symmetry_off"],
+            "properties": list(data["properties"]),
+            "not_judged": list(data["not_judged"]),
+            "violations": [answer_json(self.graph, a) for a in self.answers.values()],
+            "output": self.output or None,
+            "exit_code": self.exit_code,
+        }
+
+
+def answer_json(graph: nx.DiGraph[int], a: Answers) -> dict[str, Any]:
+    """What is said of a property, as JSON."""
+    c = a.certainty
+    return {
+        "property": a.name,
+        "depth": a.depth,
+        "states": list(a.states),
+        "edges": [list(e) for e in a.edges],
+        "steps_of_all": list(a.steps),
+        "dominators": [d if isinstance(d, int) else list(d) for d in a.dominators],
+        "least_budgets": [dict(b) for b in a.least],
+        "certainty": {
+            "doomed": len(c.doomed),
+            "open": len(c.open),
+            "safe": len(c.safe),
+            "possible": len(c.possible),
+            "unknown": len(c.unknown),
+        },
+        "no_return": dict(grouped(graph, c.no_return)),
+        "ways_out": dict(grouped(graph, c.ways_out)),
+    }
+
+
+def row_text(name: str, said: str) -> str:
+    """A row in lines of readable length."""
+    return textwrap.fill(f"{name:17}{said}", WIDTH, subsequent_indent=" " * 17, break_on_hyphens=False)
+
+
+def budget_text(amounts: Mapping[str, int]) -> str:
+    """Amounts of budgets in words."""
+    said = [plural(n, BUDGETS[name].one) if name in BUDGETS else f"{name} {n}" for name, n in amounts.items()]
+    return " and ".join(said) or "nothing"
+
+
+def more(shown: Sequence[object]) -> str:
+    """How many are not shown."""
+    return f", and {len(shown) - MOST_SHOWN} more" if len(shown) > MOST_SHOWN else ""

@@ -1,0 +1,18 @@
+"""Quorums that do not intersect: such a system is explored, and every report says so."""
+
+from __future__ import annotations
+
+from zabspec.configuration import Parameters
+from zabspec.quorums import named
+
+__all__ = ["disjoint_notes"]
+
+
+def disjoint_notes(configuration: Parameters) -> list[str]:
+    """Return the warning of a quorum system whose quorums do not all intersect; none for any other."""
+    found = configuration.system.disjoint if configuration.system else None
+    if found is None:
+        return []
+    one, other = map(named, found)
+    said = f"warning: the quorums {one} and {other} do not intersect, which DSN'11 II.1 asks of any two"
+    return [f"{said}: each may establish a leader of its own"]

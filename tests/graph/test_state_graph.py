@@ -1,0 +1,253 @@
+"""The graph of a model's states is what the CPython world says, and the command and its report say what it is of."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import pytest
+
+import zabcheck
+from checker.errors import NoVerdict, RequestError
+from checker.explore.compiled import Compiled
+from checker.explore.result import Exploration
+from checker.graph.build import graph_of
+from checker.graph.questions import answers, least_budgets, steps_of_all
+from checker.requests.graph import GraphRequest, answer
+from checker.requests.model import ModelRequest
+from tests.commands.running import run
+from tests.models import DEFAULT, python_successors
+from zabspec.model import Configuration, Model
+
+TOP = Path(__file__).parents[2]
+NO_FAULTS = {"timeouts": 0, "crashes": 0, "losses": 0}
+SMALL = {"nodes": 2, "txns": 1, **NO_FAULTS}
+QUORUM = {"variant": "small-quorum", **SMALL}
+RING = str(TOP / "examples" / "token_ring.py")
+
+
+def in_python(configuration: Configuration, depth: int | None) -> nx.DiGraph[int]:
+    """The same graph, made in the CPython world without fingerprints."""
+    size = Model(configuration).program.layout.size
+    first = Model(configuration).program.initial().key()
+    numbers, states, depths = {first: 0}, [first], [0]
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_node(0)
+    at = 0
+    while at < len(states):
+        if depth is None or depths[at] < depth:
+            for _, after in python_successors(configuration, states[at]):
+                target = after[:size]
+                if target not in numbers:
+                    numbers[target] = len(states)
+                    states.append(target)
+                    depths.append(depths[at] + 1)
+                graph.add_edge(at, numbers[target])
+        at += 1
+    return graph
+
+
+@pytest.mark.slow(seconds=3)
+@pytest.mark.parametrize(
+    ("configuration", "depth"),
+    [
+        (Configuration(nodes=2, txns=1, timeouts=1, crashes=0, losses=0), None),
+        (Configuration(nodes=2, txns=1, timeouts=0, crashes=1, losses=1), 12),
+        (Configuration(RING, budgets="entries=2,passes=2,mints=1"), None),
+    ],
+    ids=["timeout", "crash", "ring"],
+)
+def test_the_graph_is_that_of_the_interpreted_world(configuration: Configuration, depth: int | None) -> None:
+    c = configuration
+    own = {"budgets": {"entries": 2, "passes": 2, "mints": 1}} if c.protocol == RING else {
+        "timeouts": c.timeouts, "crashes": c.crashes, "losses": c.losses, "txns": c.txns,
+    }  # fmt: skip
+    options: dict[str, Any] = {"nodes": c.nodes, **own, **({} if depth is None else {"depth": depth})}
+    graph = zabcheck.state_graph(c.protocol, symmetry=False, **options)
+    plain = in_python(c, depth)
+    assert len(graph) > 30
+    assert set(graph.edges) == set(plain.edges)
+    shortest = nx.single_source_shortest_path_length(plain, 0)
+    assert nx.get_node_attributes(graph, "depth") == shortest
+    assert graph.graph["complete"] == (depth is None)
+    assert [n for n, expanded in graph.nodes(data="expanded") if not expanded] == [
+        n for n, d in shortest.items() if d == depth
+    ]
+
+
+def test_the_graph_has_the_states_and_violations_of_the_exploration() -> None:
+    for symmetry in (True, False):
+        found = zabcheck.explore(**QUORUM, keep_going=True, symmetry=symmetry)
+        graph = zabcheck.state_graph(**QUORUM, symmetry=symmetry)
+        assert len(graph) == found.states
+        broken = {name: said.depth for name in graph.graph["properties"] if (said := answers(graph, name)) is not None}
+        assert broken == {name: v.at for name, v in found.violations.items()} != {}
+
+
+def test_a_graph_that_differs_from_its_exploration_is_a_bug() -> None:
+    code, _ = Compiled.of(Model(Configuration(**SMALL)), DEFAULT, True, True)  # type: ignore[arg-type]
+    with pytest.raises(AssertionError, match="the graph has"):
+        graph_of(code, Exploration(DEFAULT), None, {})
+
+
+def test_a_step_that_violates_is_on_its_edge() -> None:
+    graph = zabcheck.state_graph(nodes=2, txns=2, **NO_FAULTS, network="unordered", properties=["invariant-2"])
+    found = answers(graph, "invariant-2")
+    assert found is not None
+    assert (found.depth, found.states) == (17, ())
+    assert {graph.edges[e]["steps"] for e in found.edges} <= {("f.3.2",), ("f.3.3",)}
+    doomed, no_return = found.certainty.doomed, set(found.certainty.no_return)
+    assert {e for e in found.edges if e[0] not in doomed} <= no_return
+    assert all(a not in doomed and (b in doomed or (a, b) in found.edges) for a, b in no_return)
+
+
+def test_budgets_are_what_every_run_to_a_state_has_spent() -> None:
+    graph = zabcheck.state_graph(nodes=2, txns=1, timeouts=1, crashes=1, losses=0, depth=10)
+    assert graph.graph["budgets"] == ("timeouts", "crashes")
+    for a, b, steps in graph.edges(data="steps"):
+        before, after = graph.nodes[a]["spent"], graph.nodes[b]["spent"]
+        paid = tuple(y - x for x, y in zip(before, after, strict=True))
+        assert paid == (int("timeout" in steps), int("crash" in steps)), steps
+
+
+@pytest.mark.slow(seconds=4)
+def test_with_one_less_of_the_least_budgets_there_is_no_violation() -> None:
+    """Explorations say so: any one fault lets a process lead twice, and without one none does."""
+    asked = {"nodes": 2, "txns": 2, "depth": 37, "properties": ["dsn-causal-order"]}
+    graph = zabcheck.state_graph(**asked, timeouts=1, crashes=0, losses=1)  # type: ignore[arg-type]
+    least = least_budgets(graph, "dsn-causal-order")
+    assert least == ({"timeouts": 1}, {"losses": 1})
+    for budgets in ({}, *least):
+        found = zabcheck.explore(**asked, **(NO_FAULTS | budgets), keep_going=True)  # type: ignore[arg-type]
+        assert (found["dsn-causal-order"].verdict == "violated") == bool(budgets)
+
+
+@pytest.mark.slow(seconds=3)
+def test_a_step_on_every_violating_run_is_a_crash_inside_a_step() -> None:
+    """Where the history is written after the acknowledgement, and not the moment after it, nothing else violates."""
+    faults = NO_FAULTS | {"crashes": 1}
+    graph = zabcheck.state_graph(
+        variant="ack-then-history", nodes=3, txns=1, **faults, depth=23, properties=["durability"]
+    )
+    assert {"crash inside a step", "l.3.3", "l.3.4"} <= set(steps_of_all(graph, "durability"))
+    assert "crash" not in steps_of_all(graph, "durability")
+    assert least_budgets(graph, "durability") == ({"crashes": 1},)
+
+
+def test_a_graph_that_is_cut_says_so_in_every_answer() -> None:
+    request = ModelRequest(variant="small-quorum", nodes=2, txns=1, budgets=NO_FAULTS)
+    whole = answer(GraphRequest(request, ("durability",)))
+    cut = answer(GraphRequest(request, ("durability",), depth=11))
+    texts = [re.sub(r"\s+", " ", "\n".join(str(p) for p in report.parts())) for report in (whole, cut)]
+    assert "Of every run that violates it within these budgets:" in texts[0]
+    assert "Of every run that violates it within these budgets and has at most 11 steps:" in texts[1]
+    assert "all of them" in texts[0]
+    assert "cut at depth 11" in texts[1]
+    assert "unknown" not in texts[0]
+    assert "unknown" in texts[1]
+    assert all("It says nothing of what holds" in text for text in texts)
+    assert (whole.exit_code, cut.exit_code) == (1, 1)
+    shallow = answer(GraphRequest(request, ("durability",), depth=3))
+    assert shallow.exit_code == 0
+    assert "no state or step of this graph violates a property" in shallow.sentence
+    assert {v.verdict for v in shallow.said()} == {"no verdict"}
+
+
+def test_what_the_report_says_of_a_variant() -> None:
+    """A quorum of one: the process that delivers alone needs no other's acceptance."""
+    graph = zabcheck.state_graph(**QUORUM)
+    assert "f.3.2" not in steps_of_all(graph, "delivered-is-chosen")
+    assert {"abcast", "l.2.2", "f.3.3"} <= set(steps_of_all(graph, "delivered-is-chosen"))
+    assert answers(graph, "integrity") is None
+
+
+# --- the command, and what is refused ----------------------------------------------------------------
+
+FLAGS = (
+    "--variant",
+    "small-quorum",
+    "--nodes",
+    "2",
+    "--txns",
+    "1",
+    "--timeouts",
+    "0",
+    "--crashes",
+    "0",
+    "--losses",
+    "0",
+)
+
+
+def test_the_command_writes_the_graph(tmp_path: Path) -> None:
+    path = tmp_path / "states.graphml"
+    done = run("graph", *FLAGS, "--output", str(path))
+    assert done.exit_code == 1, done.output
+    read = nx.read_graphml(path, node_type=int)
+    graph = zabcheck.state_graph(**QUORUM)
+    assert set(read.edges) == set(graph.edges)
+    assert read.nodes[3]["depth"] == graph.nodes[3]["depth"]
+    assert {tuple(v.split("; ")) if v else () for _, v in read.nodes(data="violates")} == {
+        v for _, v in graph.nodes(data="violates")
+    }
+    said = json.loads(run("graph", *FLAGS, "--json").stdout)
+    assert said["states"] == len(graph)
+    assert [v["property"] for v in said["violations"]] == [
+        "one-leader-an-epoch", "delivered-is-chosen", "durability",
+    ]  # fmt: skip
+    assert said["complete"] is True
+
+
+def test_properties_of_terminal_states_are_not_judged_and_named() -> None:
+    sizes = {"nodes": 2, "txns": 1, "timeouts": 0, "crashes": 0, "losses": 0}
+    assert zabcheck.state_graph("ladis", **sizes).graph["not_judged"] == ("reliable-delivery",)
+    with pytest.raises(RequestError, match="not judged by reliable-delivery: it is over terminal states"):
+        zabcheck.state_graph("ladis", **sizes, properties=["reliable-delivery"])
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--max-states", "100"), 2, "more than 100 states (--max-states): --depth cuts it; --max-states takes up to"),
+        (("--max-states", "200001"), 2, "a graph has at most 200,000 states"),
+        (("--max-states", "9" * 30), 2, "a graph has at most 200,000 states"),
+        (("--depth", "-1"), 2, ""),
+        (("--property", "durabilty"), 2, "did you mean durability"),
+        (("--repair", "nope"), 2, "nope"),
+        (("--output", "no/such/folder/x.graphml"), 2, "no/such/folder"),
+        (("--protocol", "missing.py"), 2, "missing.py"),
+        (("--network", "nope"), 2, "nope"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_graph_is_refused_in_a_sentence(words: tuple[str, ...], code: int, said: str) -> None:
+    done = run("graph", *FLAGS, *words)
+    assert (done.exit_code, done.stdout) == (code, "")
+    assert said in re.sub(r"\s+", " ", done.stderr)
+
+
+def test_a_pipe_is_no_place_for_a_graph(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    done = run("graph", *FLAGS, "--output", str(tmp_path / "pipe"))
+    assert (done.exit_code, done.stdout) == (2, "")
+
+
+def test_a_run_time_error_makes_no_graph(tmp_path: Path) -> None:
+    text = Path(RING).read_text().replace("s.entered[p] += 1", "s.entered[p] += 2")
+    (tmp_path / "ring.py").write_text(text)
+    with pytest.raises(NoVerdict, match="no graph: "):
+        zabcheck.state_graph(tmp_path / "ring.py", budgets={"entries": 1, "passes": 0, "mints": 0})
+
+
+PAGE = TOP / "docs" / "graph.md"
+
+
+def test_the_examples_of_the_page_say_what_they_show(capsys: pytest.CaptureFixture[str]) -> None:
+    found = re.findall(r"```python\n(.*?)```\n\n<!-- output -->\n```text\n(.*?)```", PAGE.read_text(), flags=re.DOTALL)
+    assert len(found) == PAGE.read_text().count("```python") >= 1
+    for program, output in found:
+        exec(compile(program, str(PAGE), "exec"), {})
+        assert capsys.readouterr().out == output

@@ -1,0 +1,1 @@
+"""Quorum systems of models: weights and groups in the place of majorities."""

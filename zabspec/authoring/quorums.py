@@ -1,0 +1,176 @@
+"""Whether a protocol takes a quorum system: it calls `is_quorum`, and counts no majorities by hand.
+
+What counts by hand would go on counting majorities under another system, and nothing would say so. So what looks like
+counting is refused there, also where it is not: `s.MAJORITY`, arithmetic with `s.NODES`, how large a set of processes
+is, and a number that grows in a loop over processes. With majorities a protocol may count as it likes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Iterator
+from types import FunctionType, ModuleType
+
+from zabspec.authoring.checks import is_ours, read_by
+from zabspec.authoring.declaration import ConfigError, ProtocolError
+from zabspec.ensemble import ConfigError as NoSystem
+from zabspec.language.kinds import Kind, MessageUnion, Seq, SetOf
+from zabspec.language.place import Place, relative
+from zabspec.language.schema import Field
+from zabspec.language.source import annotated, definition
+from zabspec.quorums import MAJORITY, system_of
+
+__all__ = ["check_quorums", "system_for"]
+
+NOT_COUNTED = ((ast.Gt, 0), (ast.Eq, 0), (ast.NotEq, 0), (ast.GtE, 1), (ast.Lt, 1))  # a set is empty, or is not
+
+
+def system_for(text: str, nodes: int | None) -> tuple[str, int | None]:
+    """Return the text of a quorum system, empty for majorities, and how many processes there are.
+
+    Args:
+        text: of the system; empty, or `majority`: majorities.
+        nodes: processes; None: as many as the system has servers.
+
+    Raises:
+        ConfigError: there is no such system, or it is not of so many.
+    """
+    if text in ("", MAJORITY):
+        return "", nodes
+    try:
+        servers = system_of(text).nodes
+    except NoSystem as problem:
+        raise ConfigError(f"--quorums: {problem}") from None
+    if nodes is not None and nodes != servers:
+        raise ConfigError(f"--quorums is a system of {servers} servers, and --nodes is {nodes}")
+    return text, servers
+
+
+def check_quorums(
+    name: str,
+    modules: Collection[ModuleType],
+    overrides: Iterable[FunctionType],
+    others: Collection[FunctionType],
+    fields: Iterable[Field],
+    messages: MessageUnion,
+    elects: bool,
+) -> None:
+    """Check that nothing in a protocol counts a majority by hand.
+
+    Args:
+        name: of the protocol, as messages name it.
+        modules: its source. What is of zabcheck counts nothing by hand, but a variant of it may.
+        overrides: the functions of its variant.
+        others: those of all its variants, which stand in the source and need not be of the protocol.
+        elects: its elections are one step, so that the world asks for quorums.
+
+    Raises:
+        ProtocolError: something does, or nothing asks for a quorum; with file and line where there is one.
+    """
+    stand_in = list(overrides)
+    theirs = in_use(modules, [f for f in others if f not in stand_in])
+    sets = {f.name for f in fields if holds_processes(f.kind)}
+    sets |= {n for m in messages.messages for n, kind in m.fields.items() if holds_processes(kind)}
+    for function in (*(f for f in theirs if not is_ours(f)), *stand_in):
+        for line, what in counted(function, sets):
+            place = Place(function.__code__.co_filename, line)
+            raise ProtocolError(
+                f"--quorums: {relative(place.file)}:{line}: {function.__name__} {what}, and may count majorities by "
+                "hand: let it call is_quorum(s, members), which counts as the system does",
+                place,
+            )
+    if not elects and not any("is_quorum" in f.__code__.co_names for f in (*theirs, *stand_in)):
+        raise ProtocolError(f"--quorums is not for {name}, which never calls is_quorum")
+
+
+def in_use(modules: Collection[ModuleType], others: Collection[FunctionType]) -> list[FunctionType]:
+    """The functions of a source, but for those that only other variants have."""
+    names = {module.__name__ for module in modules}
+    own = [f for module in modules for f in vars(module).values() if isinstance(f, FunctionType)]
+    found = [f for f in own if f.__module__ in names and f not in others]
+    for f in found:  # it grows: what a function reads is of the protocol too
+        found += [g for g in own if g not in found and g.__name__ in read_by(f.__code__) and g.__module__ in names]
+    return found
+
+
+def holds_processes(kind: Kind) -> bool:
+    """Whether a kind is, or has as elements, sets of processes."""
+    return holds_processes(kind.element) if isinstance(kind, Seq) else isinstance(kind, SetOf) and kind.nodes
+
+
+def counted(function: FunctionType, sets: set[str]) -> Iterator[tuple[int, str]]:
+    """Yield what in a function may count processes: the line, and what it does there."""
+    node = definition(function)
+    members = {a.arg for a in node.args.args if a.annotation is not None and annotated(a.annotation) == "Members"}
+    bounds = {id(part) for call in calls(node, "range") for part in call.args} | set(scales(node))
+    tests = {
+        id(test.left)
+        for test in ast.walk(node)
+        if isinstance(test, ast.Compare) and len(test.ops) == 1 and is_emptiness(test.ops[0], test.comparators[0])
+    }
+    for part in ast.walk(node):
+        match part:
+            case ast.Attribute(attr="MAJORITY"):
+                yield part.lineno, "reads s.MAJORITY"
+            case ast.Attribute(attr="NODES") if id(part) not in bounds:
+                yield part.lineno, "calculates with s.NODES"
+            case ast.Call(func=ast.Name(id="len"), args=[of]) if id(part) not in tests and (
+                isinstance(of, ast.SetComp) or root(of) in (sets if isinstance(root_of(of), ast.Attribute) else members)
+            ):
+                yield part.lineno, "asks how large a set of processes is"
+            case ast.For() if over_processes(part, sets | members):
+                for line in growing(part):
+                    yield line, "counts in a loop over processes"
+
+
+def scales(node: ast.AST) -> Iterator[int]:
+    """Where a number of processes is a modulus, or scales what is no constant: neither says how many are enough."""
+    for part in ast.walk(node):
+        match part:
+            case ast.BinOp(op=ast.Mod(), right=right):
+                yield id(right)
+            case ast.BinOp(op=ast.Mult(), left=left, right=right):
+                yield from (id(a) for a, b in ((left, right), (right, left)) if not isinstance(b, ast.Constant))
+
+
+def calls(node: ast.AST, name: str) -> Iterator[ast.Call]:
+    """The calls of a function in a piece of source."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == name:
+            yield part
+
+
+def is_emptiness(op: ast.cmpop, other: ast.expr) -> bool:
+    """Whether a size that is compared so is asked to be zero, or not to be."""
+    return isinstance(other, ast.Constant) and any(isinstance(op, o) and other.value == n for o, n in NOT_COUNTED)
+
+
+def root_of(node: ast.expr) -> ast.expr:
+    """What a place is indexed from: `s.votes` of `s.votes[p]`."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node
+
+
+def root(node: ast.expr) -> str:
+    """The name of the field, or of the parameter, that a place is in."""
+    found = root_of(node)
+    return found.attr if isinstance(found, ast.Attribute) else found.id if isinstance(found, ast.Name) else ""
+
+
+def over_processes(loop: ast.For, sets: Collection[str]) -> bool:
+    """Whether a loop goes through processes: `range(s.NODES)`, or a set of them."""
+    named = [part for call in calls(loop.iter, "range") for part in ast.walk(call)]
+    return any(isinstance(p, ast.Attribute) and p.attr == "NODES" for p in named) or root(loop.iter) in sets
+
+
+def growing(loop: ast.For) -> Iterator[int]:
+    """The lines in which a loop adds something to a local name."""
+    for part in ast.walk(loop):
+        match part:
+            case ast.AugAssign(target=ast.Name(), op=ast.Add()):
+                yield part.lineno
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.BinOp(left=left, op=ast.Add(), right=right)) if any(
+                isinstance(side, ast.Name) and side.id == name for side in (left, right)
+            ):
+                yield part.lineno

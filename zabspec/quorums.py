@@ -1,0 +1,155 @@
+"""Quorum systems of a model: which sets of its processes are quorums (DSN'11 II.1), and which renamings keep them.
+
+A model counts majorities unless it is given a system. A system comes from the `group.` and `weight.` lines of a zoo.cfg
+(`zabspec/ensemble.py`), and is known by one line of text, in which server k, counted from 1, is process k - 1.
+
+    weights 2,1,1,1,0
+    groups {1,2},{3,4},{5}
+    groups {1,2},{3,4},{5} weights 1,1,1,1,0
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import permutations
+
+from zabspec.ensemble import ConfigError, Ensemble, parse
+
+__all__ = ["MAJORITY", "MOST", "QuorumSystem", "named", "system_of", "text_of"]
+
+MAJORITY = "majority"  # what a command line calls the system that has no text
+MOST = 7  # processes of a model
+TEXT = re.compile(
+    r"weights (?P<alone>-?\d{1,19}(,-?\d{1,19}){0,6})"
+    r"|groups (?P<groups>\{\d(,\d)*\}(,\{\d(,\d)*\})*)( weights (?P<weights>-?\d{1,19}(,-?\d{1,19}){0,6}))?",
+    re.ASCII,
+)
+WORD = 2**63  # ZooKeeper adds weights up in a signed word of 64 bits
+
+
+@dataclass(frozen=True)
+class QuorumSystem:
+    """Which sets of processes are quorums.
+
+    Attributes:
+        nodes: processes, 1 to 7. A set of them is a mask: bit p is process p.
+        table: bit m says whether the set with mask m is a quorum.
+        text: the system in one line; see the module.
+    """
+
+    nodes: int
+    table: int
+    text: str
+
+    def has(self, mask: int) -> bool:
+        """Return whether a set of processes is a quorum."""
+        return bool(self.table >> mask & 1)
+
+    @property
+    def quorums(self) -> Iterator[int]:
+        """All quorums."""
+        return (mask for mask in range(1 << self.nodes) if self.has(mask))
+
+    @property
+    def grows(self) -> bool:
+        """Whether every set that contains a quorum is one; a negative weight may prevent it."""
+        return all(self.has(mask | 1 << p) for mask in self.quorums for p in range(self.nodes))
+
+    @property
+    def smallest(self) -> int:
+        """How many processes a quorum has at least."""
+        return min(mask.bit_count() for mask in self.quorums)
+
+    @property
+    def disjoint(self) -> tuple[int, int] | None:
+        """Two quorums that do not intersect, as small as there are; None: any two intersect."""
+        ordered = sorted(self.quorums, key=lambda mask: (mask.bit_count(), mask))
+        return next(((a, b) for a in ordered for b in ordered if not a & b), None)
+
+    @property
+    def renamings(self) -> tuple[tuple[int, ...], ...]:
+        """The automorphisms: every renaming of processes, i to p[i], under which quorums are quorums and others are
+        not. In the order of `itertools.permutations`, so that the first changes nothing."""
+        return tuple(p for p in permutations(range(self.nodes)) if self.kept_by(p))
+
+    def kept_by(self, p: Sequence[int]) -> bool:
+        """Return whether a renaming of processes, i to p[i], is an automorphism."""
+        return all(self.has(mask) == self.has(image(mask, p)) for mask in range(1 << self.nodes))
+
+
+def image(mask: int, p: Sequence[int]) -> int:
+    """Return a set of processes with process i renamed to p[i]."""
+    return sum(1 << to for i, to in enumerate(p) if mask >> i & 1)
+
+
+def named(mask: int) -> str:
+    """Return a set of processes as messages write it."""
+    return "{" + ", ".join(f"p{p}" for p in range(MOST) if mask >> p & 1) + "}"
+
+
+def text_of(ensemble: Ensemble) -> str:
+    """Return the text of the system that an ensemble has; empty: majorities.
+
+    Raises:
+        ConfigError: no model has such a system.
+    """
+    servers = ensemble.participants
+    if ensemble.observers:
+        raise ConfigError(f"server {ensemble.observers[0]} is an observer, and every process of a model votes")
+    if len(servers) > MOST:
+        raise ConfigError(f"it has {len(servers)} servers, and a model has at most {MOST} processes")
+    return system_of(written(ensemble)).text if ensemble.groups else ""
+
+
+def written(ensemble: Ensemble) -> str:
+    """Return the one text of the groups and weights of an ensemble."""
+    number = {server: k for k, server in enumerate(ensemble.participants, 1)}
+    weights = ",".join(str(ensemble.weights[server]) for server in ensemble.participants)
+    groups = sorted(sorted(number[m] for m in members) for members in ensemble.groups.values())
+    if len(groups) == 1:
+        return f"weights {weights}"
+    listed = ",".join("{" + ",".join(map(str, members)) + "}" for members in groups)
+    return f"groups {listed}" + ("" if set(ensemble.weights.values()) == {1} else f" weights {weights}")
+
+
+@lru_cache(maxsize=64)
+def system_of(text: str) -> QuorumSystem:
+    """Return the system of a text that `text_of` gives.
+
+    Raises:
+        ConfigError: there is no such system, or no model has it.
+    """
+    found = TEXT.fullmatch(text)
+    if found is None:
+        raise ConfigError(f"a quorum system is like `weights 2,1,1` or `groups {{1,2}},{{3}}`, not {text!r:.80}")
+    given = found["alone"] or found["weights"]
+    weights = [int(w) for w in given.split(",")] if given else []
+    groups = [part.split(",") for part in re.findall(r"\{([\d,]+)\}", found["groups"] or "")]
+    groups = groups or [[str(k) for k in range(1, len(weights) + 1)]]
+    nodes = len(weights) or max(int(m) for members in groups for m in members)
+    ensemble = parse("\n".join(lines(nodes, groups, weights)))
+    if written(ensemble) != text:
+        raise ConfigError(f"this quorum system is written `{written(ensemble)}`, not `{text}`")
+    if sum(map(abs, ensemble.weights.values())) >= WORD:
+        raise ConfigError(f"the weights of `{text}` add up to more than 64 bits hold")
+    table = sum(1 << mask for mask in range(1 << nodes) if ensemble.is_quorum(servers_of(mask, nodes)))
+    if not table:
+        raise ConfigError(f"`{text}` has no quorum, not even all servers: nothing could ever be committed")
+    if table & 1:
+        raise ConfigError(f"in `{text}` the empty set is a quorum: a weight below zero makes one of nobody")
+    return QuorumSystem(nodes, table, text)
+
+
+def lines(nodes: int, groups: Iterable[Iterable[str]], weights: Sequence[int]) -> Iterator[str]:
+    """The lines of the zoo.cfg that says the same."""
+    yield from (f"server.{k}=host:1:2" for k in range(1, nodes + 1))
+    yield from (f"group.{k}={':'.join(members)}" for k, members in enumerate(groups, 1))
+    yield from (f"weight.{k}={weight}" for k, weight in enumerate(weights, 1))
+
+
+def servers_of(mask: int, nodes: int) -> frozenset[int]:
+    """Return the servers that a set of processes is."""
+    return frozenset(p + 1 for p in range(nodes) if mask >> p & 1)
