@@ -24,17 +24,9 @@ from zabspec.language import NODE, Bool, Field, Int, NodeId, Record, Role, Seq, 
 from zabspec.language.lang import History, Node, State, Txn, is_quorum, new_identity
 
 __all__ = [
-    "abcast",
-    "abcasts_left",
-    "abdeliver",
-    "accept",
-    "end_leadership",
-    "end_pass",
-    "end_synchronization",
-    "establish",
-    "history_fields",
-    "revise",
-]
+    "abcast", "abcasts_left", "abdeliver", "accept", "end_leadership", "end_pass", "end_synchronization", "establish",
+    "history_fields", "revise",
+]  # fmt: skip
 
 
 def history_fields(nodes: int, txns: int, epoch: Int, txn: Record, literal: bool, revises: bool) -> tuple[Field, ...]:

@@ -43,32 +43,10 @@ from zabspec.signals import SignalHandler
 from zabspec.worlds.steps import BUDGETS
 
 __all__ = [
-    "HELD",
-    "INPUT",
-    "INPUT_OR_FOLDER",
-    "NO_VERDICT",
-    "OWN_BUDGETS_HELP",
-    "PATH",
-    "PROTOCOL_HELP",
-    "VERSION",
-    "VIOLATED",
-    "WRONG",
-    "Answer",
-    "Commands",
-    "NoVerdict",
-    "Subcommand",
-    "at_least",
-    "budget_options",
-    "check_writable",
-    "complain",
-    "near",
-    "one_line",
-    "plain",
-    "protocol_named",
-    "seconds",
-    "size",
-    "table",
-]
+    "HELD", "INPUT", "INPUT_OR_FOLDER", "NO_VERDICT", "OWN_BUDGETS_HELP", "PATH", "PROTOCOL_HELP", "VERSION",
+    "VIOLATED", "WRONG", "Answer", "Commands", "NoVerdict", "Subcommand", "at_least", "budget_options",
+    "check_writable", "complain", "near", "one_line", "plain", "protocol_named", "seconds", "size", "table",
+]  # fmt: skip
 
 
 CLOSED = Answer(WRONG, notes=["stdout is closed: there is nowhere to answer"])

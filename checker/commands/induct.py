@@ -10,12 +10,7 @@ import click
 
 from checker.commands import completing
 from checker.commands import shared_options as shared
-from checker.commands.common import (
-    Subcommand,
-    at_least,
-    budget_options,
-    seconds,
-)
+from checker.commands.common import Subcommand, at_least, budget_options, seconds
 from checker.commands.publishing import published
 from checker.commands.requested import model_request
 from checker.commands.smt2 import SMT2, queries_into

@@ -10,13 +10,7 @@ import click
 
 from checker.commands import completing
 from checker.commands import shared_options as shared
-from checker.commands.common import (
-    INPUT_OR_FOLDER,
-    PATH,
-    Subcommand,
-    at_least,
-    check_writable,
-)
+from checker.commands.common import INPUT_OR_FOLDER, PATH, Subcommand, at_least, check_writable
 from checker.commands.publishing import Files, published
 from checker.report.result import Result
 from checker.requests.judge import JudgeRequest, answer

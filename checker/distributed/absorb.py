@@ -16,14 +16,7 @@ import pyarrow as pa
 from checker.distributed.checkpoint import Level, Part, folder_of
 from checker.distributed.code import ExplorationTask
 from checker.distributed.expand import REPORT_CELL
-from checker.distributed.fingerprints import (
-    Fingerprints,
-    concatenated,
-    distinct,
-    known,
-    merge_slices,
-    to_merge,
-)
+from checker.distributed.fingerprints import Fingerprints, concatenated, distinct, known, merge_slices, to_merge
 from checker.distributed.storage import File, Storage
 from checker.distributed.workspace import Row, packed_array
 from checker.explore.kernel import MANY

@@ -110,10 +110,7 @@ def of_zab() -> tuple[Tried, ...]:
 
 
 def of_db19() -> tuple[Tried, ...]:
-    return (
-        Tried(lab("datagrams"), 2, DATAGRAMS, breaks=True),
-        Tried(lab("ordered"), 2, ORDERED, breaks=True),
-    )
+    return (Tried(lab("datagrams"), 2, DATAGRAMS, breaks=True), Tried(lab("ordered"), 2, ORDERED, breaks=True))
 
 
 # By protocol, made when they are wanted: a configuration reads its protocol.

@@ -15,17 +15,8 @@ if TYPE_CHECKING:
     import networkx as nx
 
 __all__ = [
-    "ABCAST",
-    "ABDELIVER",
-    "BROADCASTS",
-    "MESSAGES",
-    "RELATIONS",
-    "Event",
-    "Events",
-    "cone",
-    "graph_of",
-    "precedence",
-]
+    "ABCAST", "ABDELIVER", "BROADCASTS", "MESSAGES", "RELATIONS", "Event", "Events", "cone", "graph_of", "precedence",
+]  # fmt: skip
 
 RELATIONS = BROADCASTS, MESSAGES = ("broadcasts", "messages")
 ABCAST, ABDELIVER = "abcast", "abdeliver"

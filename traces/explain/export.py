@@ -184,9 +184,4 @@ def _notes(step: Step) -> list[str]:
     return [f"    Note over {process_name(p)}: {_escaped(text)}" for p, text in notes]
 
 
-EXPORTS: dict[str, Callable[[Trace], str]] = {
-    "text": to_text,
-    "json": to_json,
-    "itf": to_itf,
-    "mermaid": to_mermaid,
-}
+EXPORTS: dict[str, Callable[[Trace], str]] = {"text": to_text, "json": to_json, "itf": to_itf, "mermaid": to_mermaid}

@@ -65,11 +65,7 @@ def settled(total: Totals, units: Sequence[Unit]) -> Totals:
 
 
 def judge_plainly(
-    units: Sequence[Unit],
-    names: Sequence[str],
-    threads: int,
-    progress: Progress = lambda *_: None,
-    shift: int = SHIFT,
+    units: Sequence[Unit], names: Sequence[str], threads: int, progress: Progress = lambda *_: None, shift: int = SHIFT
 ) -> Totals:
     """Judge every unit in this process, a unit to a thread.
 

@@ -159,12 +159,7 @@ def get_text(group: list[_Piece], indent: str) -> list[str]:
 
 
 def pack_text(layout: Layout) -> str:
-    lines = [
-        "def pack(s: State, out: Bytes) -> int:",
-        "    b = as_bytes(s)",
-        "    p = 0",
-        "    acc = 0",
-    ]
+    lines = ["def pack(s: State, out: Bytes) -> int:", "    b = as_bytes(s)", "    p = 0", "    acc = 0"]
     for group in grouped(fixed_pieces(layout)):
         lines += put_text(group, "    ")
     return "\n".join(lines + channel_text(layout, put_text))

@@ -37,11 +37,7 @@ class FrontEnd:
     """Types the functions of one program against one schema."""
 
     def __init__(
-        self,
-        layout: Layout,
-        namespace: Mapping[str, Any],
-        types: Mapping[str, Kind],
-        handlers: Iterable[str],
+        self, layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind], handlers: Iterable[str]
     ) -> None:
         """
         Args:

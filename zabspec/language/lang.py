@@ -13,25 +13,9 @@ from zabspec.language.arrays import Bytes, Words
 from zabspec.language.sentences import Broken
 
 __all__ = [
-    "NOBODY",
-    "AnyMessage",
-    "Bytes",
-    "History",
-    "Members",
-    "MessageName",
-    "Node",
-    "State",
-    "Txn",
-    "Words",
-    "Zxid",
-    "broken",
-    "forget",
-    "inlined",
-    "is_quorum",
-    "new_identity",
-    "provided",
-    "step",
-]
+    "NOBODY", "AnyMessage", "Bytes", "History", "Members", "MessageName", "Node", "State", "Txn", "Words", "Zxid",
+    "broken", "forget", "inlined", "is_quorum", "new_identity", "provided", "step",
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 

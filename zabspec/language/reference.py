@@ -21,16 +21,7 @@ from zabspec.language.schema import NODE, Field, Layout, Role
 from zabspec.language.sentences import MARK, Broken, with_sentences
 from zabspec.language.source import LanguageError
 
-__all__ = [
-    "BY_ZERO",
-    "ERRORS",
-    "MessageView",
-    "RangeError",
-    "RecordValue",
-    "StateView",
-    "load",
-    "range_error",
-]
+__all__ = ["BY_ZERO", "ERRORS", "MessageView", "RangeError", "RecordValue", "StateView", "load", "range_error"]
 
 BY_ZERO = "would be divided by zero"
 

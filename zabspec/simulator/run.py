@@ -28,17 +28,8 @@ from zabspec.simulator.model import EPOCHS, OBSERVED_EPOCHS, Cluster
 from zabspec.simulator.plan import Fault, Run
 
 __all__ = [
-    "ENGINES",
-    "ROOMS",
-    "Fault",
-    "Run",
-    "SimulationError",
-    "Simulator",
-    "in_a_room",
-    "play",
-    "rooms",
-    "simulator_for",
-]
+    "ENGINES", "ROOMS", "Fault", "Run", "SimulationError", "Simulator", "in_a_room", "play", "rooms", "simulator_for",
+]  # fmt: skip
 
 ENGINES = ("compiled", "interpret")
 

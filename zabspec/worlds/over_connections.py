@@ -101,19 +101,12 @@ class OverConnections(World):
             role="role",
             leading=LEADING,
             closing=("disconnect", "close_accepted"),
-            channels={
-                TO_LEADER: ("to_leader", ("b", "a")),
-                TO_FOLLOWER: ("to_follower", ("a",)),
-            },
+            channels={TO_LEADER: ("to_leader", ("b", "a")), TO_FOLLOWER: ("to_follower", ("a",))},
             where="connected_as_followed",
             commute=connections.COMMUTE,
             commute_apart=connections.COMMUTE_APART,
             own="on_its_own",
-            own_roles={
-                RECOVER: None,
-                TO_FOLLOWER: FOLLOWING,
-                FOLLOWER_LEARNS: FOLLOWING,
-            },
+            own_roles={RECOVER: None, TO_FOLLOWER: FOLLOWING, FOLLOWER_LEARNS: FOLLOWING},
             own_unread=(("disconnect", "role"),),
             own_waits=(ACTION,),
         )
