@@ -245,7 +245,7 @@ def check_world(name: str, declared: Declaration, functions: Mapping[str, Functi
         if not isinstance(start.name, str) or not start.name.strip() or start.name in names:
             raise misdeclared(name, ("start", start.name), f"a start has a name of its own, not {start.name!r}")
         if functions.get(getattr(start.function, "__name__", "")) is not start.function:
-            said = f"what start {start.name} begins with is no function of the file"
+            said = f"what start {start.name} begins with is no function of the file, or has another name there"
             raise misdeclared(name, ("start", start.name), said)
         names.add(start.name)
 
