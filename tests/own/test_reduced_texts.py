@@ -3,6 +3,7 @@ from where it is sent, not from what it says of itself; and a witness that errs 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,8 @@ from checker.explore.compiled import Compiled
 from checker.explore.reduced import ReducedExplorer
 from checker.explore.reducible import why_not_narrowed
 from checker.explore.reduction import MOST_CASES, Reducing
-from checker.explore.result import Limits
-from invariants import properties_of
+from checker.explore.result import Exploration, Limits
+from invariants import Property, properties_of
 from tests.sources import BOUNDED, FOLLOWS_ITSELF, LEADS_OR_FOLLOWS, LOOK, ROLES, never
 from traces.record.simulated import simulated_trace
 from zabspec.model import Configuration, Model
@@ -99,6 +100,25 @@ def model_of(folder: Path, messages: str, names: str = "", more: str = "") -> Mo
     return Model(Configuration(str(path), **BUDGETS))  # type: ignore[arg-type]
 
 
+Reduced = Callable[[Model, list[Property], bool], Explorer]
+
+
+def with_ample(model: Model, judged: list[Property], symmetry: bool) -> Explorer:
+    return AmpleExplorer(Narrowing(model, judged, symmetry), 1)
+
+
+def with_sleep(model: Model, judged: list[Property], symmetry: bool) -> Explorer:
+    return ReducedExplorer(Reducing(model, judged, symmetry), 1)
+
+
+def searched(model: Model, name: str, *reduced: Reduced, symmetry: bool = True) -> list[Exploration]:
+    """What a full search of one property comes to, and then each reduced one."""
+    judged = [p for p in properties_of(model.configuration.protocol) if p.name == name]
+    code = Compiled.of(model, judged, symmetry)[0]
+    found = [Explorer(code, 1).run(NO_LIMITS, True)]
+    return found + [way(model, judged, code.symmetry).run(NO_LIMITS, True) for way in reduced]
+
+
 @pytest.mark.slow(seconds=12)
 @pytest.mark.parametrize(
     "message", ['Message("HELLO", {})', 'Message("HELLO", {}, to="leader")', 'Message("HELLO", {}, to="follower")']
@@ -106,11 +126,7 @@ def model_of(folder: Path, messages: str, names: str = "", more: str = "") -> Mo
 def test_a_reduced_search_breaks_what_a_full_one_does(message: str, tmp_path: Path) -> None:
     model = model_of(tmp_path, message)
     assert why_not_narrowed(model) == ""
-    judged = [p for p in properties_of(model.configuration.protocol) if p.name == "nobody-is-late"]
-    code = Compiled.of(model, judged, True)[0]
-    full = Explorer(code, 1).run(NO_LIMITS, True)
-    ample = AmpleExplorer(Narrowing(model, judged, code.symmetry), 1).run(NO_LIMITS, True)
-    asleep = ReducedExplorer(Reducing(model, judged, code.symmetry), 1).run(NO_LIMITS, True)
+    full, ample, asleep = searched(model, "nobody-is-late", with_ample, with_sleep)
     assert [*full.violations] == [*ample.violations] == [*asleep.violations] == ["nobody-is-late"]
     assert not conclusive(ample)
     assert full.levels == asleep.levels
@@ -123,10 +139,7 @@ def test_more_kinds_of_message_than_classes_are_explored(tmp_path: Path) -> None
     more = [f"M{k}" for k in range(MOST_CASES)]
     names = "\n".join(f'{m} = MessageName("{m}")' for m in more)
     model = model_of(tmp_path, ", ".join(f'Message("{m}", {{}}, to="leader")' for m in ("HELLO", *more)), names)
-    judged = [p for p in properties_of(model.configuration.protocol) if p.name == "nobody-is-late"]
-    code = Compiled.of(model, judged, True)[0]
-    full = Explorer(code, 1).run(NO_LIMITS, True)
-    asleep = ReducedExplorer(Reducing(model, judged, code.symmetry), 1).run(NO_LIMITS, True)
+    full, asleep = searched(model, "nobody-is-late", with_sleep)
     assert full.levels == asleep.levels
     assert [*full.violations] == [*asleep.violations] == ["nobody-is-late"]
 
@@ -246,10 +259,7 @@ def test_a_reduced_search_leaves_out_no_state_in_which_a_witness_errs(tmp_path: 
     path = tmp_path / "errs.py"
     path.write_text(ERRS)
     model = Model(Configuration(str(path), **BUDGETS))  # type: ignore[arg-type]
-    judged = [p for p in properties_of(str(path)) if p.name == "heard-after"]
-    code = Compiled.of(model, judged, True)[0]
-    full = Explorer(code, 1).run(NO_LIMITS, True)
-    ample = AmpleExplorer(Narrowing(model, judged, code.symmetry), 1).run(NO_LIMITS, True)
+    full, ample = searched(model, "heard-after", with_ample)
     assert [*full.violations] == [*ample.violations] == ["no-runtime-error"]
     assert not conclusive(ample)
 
@@ -353,9 +363,7 @@ def test_what_a_leader_sends_in_two_steps_has_an_order(tmp_path: Path) -> None:
     path.write_text(ONE_LEADER)
     model = Model(Configuration(str(path), nodes=2, txns=1, timeouts=0, crashes=0, losses=0))
     assert why_not_narrowed(model) == ""
-    judged = [p for p in properties_of(str(path)) if p.name == "nobody-is-early"]
-    full = Explorer(Compiled.of(model, judged, False)[0], 1).run(NO_LIMITS, True)
-    asleep = ReducedExplorer(Reducing(model, judged, False), 1).run(NO_LIMITS, True)
+    full, asleep = searched(model, "nobody-is-early", with_sleep, symmetry=False)
     assert full.levels == asleep.levels
     assert [*full.violations] == [*asleep.violations] == ["nobody-is-early"]
 
@@ -420,9 +428,7 @@ def test_no_ghost_is_dropped_that_an_oracle_looks_at(tmp_path: Path) -> None:
     path.write_text(ORACLE_SEES)
     model = Model(Configuration(str(path), nodes=1, txns=1, timeouts=1, crashes=0, losses=0))
     assert why_not_narrowed(model) == ""
-    judged = [p for p in properties_of(str(path)) if p.name == "one-leader-an-epoch"]
-    full = Explorer(Compiled.of(model, judged, False)[0], 1).run(NO_LIMITS, True)
-    ample = AmpleExplorer(Narrowing(model, judged, False), 1).run(NO_LIMITS, True)
+    full, ample = searched(model, "one-leader-an-epoch", with_ample, symmetry=False)
     assert [*full.violations] == [*ample.violations] == ["one-leader-an-epoch"]
 
 
