@@ -116,13 +116,12 @@ Examples:
     help="What may be left out, with equal verdicts (docs/reduction.md): auto, all that is known; stuttering, receipts "
     "over datagrams that do nothing; none, no step.",
 )
-@click.option(
+@shared.named(
     "--engine",
-    default="compiled",
-    show_default=True,
-    metavar="NAME",
-    shell_complete=completing.engines("compiled", "interpret", "spark"),
-    help="compiled, interpret (slow, plain Python), or spark (see docs/distributed.md).",
+    "NAME",
+    "compiled, interpret (slow, plain Python), or spark (see docs/distributed.md).",
+    completing.engines("compiled", "interpret", "spark"),
+    "compiled",
 )
 @click.option("--master", metavar="URL", help="With --engine spark: where, as Spark names it (local[*]).")
 @click.option("--checkpoint", metavar="DIR", help="A folder that every level is kept in, to go on from.")

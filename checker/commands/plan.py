@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.commands import completing
+from checker.commands import shared_options as shared
 from checker.commands.common import Subcommand
 from checker.commands.publishing import published
 from checker.report.result import StatedResult
@@ -44,14 +45,7 @@ def quantity(units: dict[str, int], example: str) -> Any:
     "--latency", default="0.1ms", show_default=True, callback=quantity(TIMES, "100us or 2ms"), metavar="TIME",
     help="Between two servers there and back, as ping measures it.",
 )  # fmt: skip
-@click.option(
-    "--disk",
-    default="cache",
-    show_default=True,
-    metavar="NAME",
-    shell_complete=completing.disks,
-    help="none, cache, hdd or ssd.",
-)
+@shared.named("--disk", "NAME", "none, cache, hdd or ssd.", completing.disks, "cache")
 @click.option(
     "--forced-write", callback=quantity(TIMES, "0.4ms"), metavar="TIME",
     help="What forcing the log to this disk takes, if you have measured it.",

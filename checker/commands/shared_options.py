@@ -17,21 +17,23 @@ __all__ = [
 ]  # fmt: skip
 
 
-def named(flag: str, metavar: str, words: str, complete: completing.Completer | None = None) -> Callable[[Any], Any]:
-    """Return an option that takes a name, or several, and is empty unless it is given.
+def named(
+    flag: str, metavar: str, words: str, complete: completing.Completer | None = None, default: str = ""
+) -> Callable[[Any], Any]:
+    """Return an option that takes a name, or several.
 
     Args:
         words: its help.
         complete: what a shell may complete it to.
+        default: what it is unless it is given; shown in the help.
     """
-    return click.option(flag, default="", metavar=metavar, shell_complete=complete, help=words)
+    return click.option(
+        flag, default=default, show_default=bool(default), metavar=metavar, shell_complete=complete, help=words
+    )
 
 
 # which model
-PROTOCOL = click.option(
-    "--protocol", default="zab", show_default=True, metavar="NAME", shell_complete=completing.protocols,
-    help=PROTOCOL_HELP,
-)  # fmt: skip
+PROTOCOL = named("--protocol", "NAME", PROTOCOL_HELP, completing.protocols, "zab")
 VARIANT = named("--variant", "NAMES", "The protocol with a rule changed, or several: a,b.", completing.variants)
 REPAIR = named("--repair", "NAMES", "Rules repaired besides: variants that repair one, as a,b.", completing.repairs)
 RELEASE = named("--release", "NUMBER", "Of zookeeper: which release (the newest).", completing.releases)

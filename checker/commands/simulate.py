@@ -57,14 +57,7 @@ Examples:
 @click.option("--rounds", default=1000, show_default=True, help="Ticks.")
 @click.option("--proposals", type=int, help="Proposals, spread evenly over the ticks (5).")
 @click.option("--partition", metavar="S,D,...", help="Directed pairs; nothing that S sends arrives at D.")
-@click.option(
-    "--protocol",
-    default="db19",
-    show_default=True,
-    metavar="NAME",
-    shell_complete=completing.protocols,
-    help=PROTOCOL_HELP,
-)
+@shared.named("--protocol", "NAME", PROTOCOL_HELP, completing.protocols, "db19")
 @shared.START
 @shared.QUORUMS
 @click.option(
