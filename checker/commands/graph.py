@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from checker.commands import completing
 from checker.commands import shared_options as shared
 from checker.commands.common import PATH, Subcommand, at_least, budget_options
 from checker.commands.publishing import published
@@ -36,7 +37,7 @@ Examples:
 @shared.NODES
 @shared.TXNS
 @budget_options()
-@click.option("--network", default="", metavar="NAME", help="As `zabcheck` takes it.")
+@shared.named("--network", "NAME", "As `zabcheck` takes it.", completing.networks)
 @click.option("--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived if not given.")
 @shared.CHANNEL
 @shared.PROPERTY
