@@ -229,6 +229,23 @@ def test_what_makes_no_graph_is_refused_in_a_sentence(words: tuple[str, ...], co
     assert said in re.sub(r"\s+", " ", done.stderr)
 
 
+def test_the_limit_is_how_many_states_a_graph_may_have() -> None:
+    assert len(zabcheck.state_graph(**SMALL, max_states=46)) == 46
+    with pytest.raises(RequestError, match="more than 45 states"):
+        zabcheck.state_graph(**SMALL, max_states=45)
+
+
+def test_a_graph_that_ends_before_its_depth_is_whole() -> None:
+    graphs = [zabcheck.state_graph(**SMALL, depth=depth) for depth in (20, 21, 22)]
+    assert [(len(g), g.graph["complete"]) for g in graphs] == [(45, False), (46, False), (46, True)]
+
+
+def test_more_properties_than_a_graph_judges_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("checker.explore.kernel.MOST_PROPERTIES", 3)
+    with pytest.raises(RequestError, match="judged by at most 3 properties: name them"):
+        zabcheck.state_graph(**SMALL)
+
+
 def test_a_pipe_is_no_place_for_a_graph(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     done = run("graph", *FLAGS, "--output", str(tmp_path / "pipe"))
