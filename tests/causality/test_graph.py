@@ -66,7 +66,6 @@ def columns_of(rows: list[Row]) -> dict[str, list[Any]]:
     return {name: [r[name] for r in rows] for name in COLUMNS}
 
 
-@pytest.mark.slow(seconds=2)
 def test_broadcasts_are_ordered_as_the_naive_judge_orders_them() -> None:
     seen: Counter[int] = Counter()
     for seed in range(much(5000, 600)):
@@ -164,7 +163,6 @@ def sender(trace: Trace, number: int) -> int | None:
     raise AssertionError
 
 
-@pytest.mark.slow(seconds=4)
 @pytest.mark.parametrize(
     "configuration",
     [ASKED, Configuration("db19", nodes=3, txns=2, timeouts=3, heartbeats=2, drops=1)],

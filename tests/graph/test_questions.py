@@ -104,7 +104,6 @@ def leaves(graph: nx.DiGraph[int], path: Path) -> bool:
     return any(leaves(graph, (*path, b)) for b in graph.adj[at] if not graph.edges[at, b]["violates_always"])
 
 
-@pytest.mark.slow(seconds=3)
 def test_every_answer_is_what_the_paths_say() -> None:
     seen = {"steps": 0, "dominators": 0, "violations": 0, "several": 0}
     for seed in range(much(20_000, 2500)):
@@ -132,7 +131,6 @@ def test_every_answer_is_what_the_paths_say() -> None:
     assert min(seen.values()) > much(300, 40), seen
 
 
-@pytest.mark.slow(seconds=3)
 def test_states_are_doomed_safe_or_neither_as_runs_from_them_are() -> None:
     seen = dict.fromkeys(("doomed", "safe", "avoidable", "possible", "unknown", "no_return", "ways_out"), 0)
     for seed in range(much(20_000, 2500)):

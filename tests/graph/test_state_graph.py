@@ -51,7 +51,6 @@ def in_python(configuration: Configuration, depth: int | None) -> nx.DiGraph[int
     return graph
 
 
-@pytest.mark.slow(seconds=3)
 @pytest.mark.parametrize(
     ("configuration", "depth"),
     [
@@ -114,7 +113,7 @@ def test_budgets_are_what_every_run_to_a_state_has_spent() -> None:
         assert paid == (int("timeout" in steps), int("crash" in steps)), steps
 
 
-@pytest.mark.slow(seconds=4)
+@pytest.mark.slow(seconds=2)
 def test_with_one_less_of_the_least_budgets_there_is_no_violation() -> None:
     """Explorations say so: any one fault lets a process lead twice, and without one none does."""
     asked = {"nodes": 2, "txns": 2, "depth": 37, "properties": ["dsn-causal-order"]}
@@ -126,7 +125,7 @@ def test_with_one_less_of_the_least_budgets_there_is_no_violation() -> None:
         assert (found["dsn-causal-order"].verdict == "violated") == bool(budgets)
 
 
-@pytest.mark.slow(seconds=3)
+@pytest.mark.slow(seconds=2)
 def test_a_step_on_every_violating_run_is_a_crash_inside_a_step() -> None:
     """Where the history is written after the acknowledgement, and not the moment after it, nothing else violates."""
     faults = NO_FAULTS | {"crashes": 1}
