@@ -20,10 +20,13 @@ from zabspec.authoring.declaration import ConfigError, Declaration
 from zabspec.deprecated import Contradiction, current_keys
 from zabspec.language import LanguageError
 from zabspec.protocols.registry import Protocol
-from zabspec.simulator.run import Run
 
 if TYPE_CHECKING:
     import networkx as nx
+
+    from zabspec.simulator.run import Run
+
+    AnyRun = Trace | Simulated | Run | str | PathLike[str] | Sequence[str | PathLike[str]]
 
 __all__ = [
     "NoVerdict", "RequestError", "causal_graph", "explore", "judge", "prove_inductive", "replay", "simulate",
@@ -31,7 +34,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-AnyRun = Trace | Simulated | Run | str | PathLike[str] | Sequence[str | PathLike[str]]
 AnyProtocol = Protocol | Declaration | ModuleType | str | PathLike[str]
 Names = Sequence[str | Property]
 

@@ -8,8 +8,8 @@ longer ones; states from which a run may leave it are never counted as safe.
 - A **dominator** is a state, or an edge, that every path to a violation goes through. A step that violates ends it.
 - The **least budgets** are the amounts with which a violation is reached, of which no smaller ones are enough.
 - A state is **doomed** if every run from it that goes on as long as it can reaches a violation; it is **safe** if none
-  does, and **open** if some do and some do not. Where the graph is cut a state may be **possible**, if a violation is
-  reached and whether it can be avoided is not known, or **unknown**, if even that is not.
+  does, and **avoidable** if some do and some do not. Where the graph is cut a state may be **possible**, if a violation
+  is reached and whether it can be avoided is not known, or **unknown**, if even that is not.
 - A **point of no return** is an edge with which a run violates, or from a state that is not known to be doomed to one
   that is.
 - A **way out** is an edge from a state that reaches a violation, and is not doomed, to a safe one.
@@ -38,14 +38,14 @@ class Certainty:
     """From which states a violation is certain, possible or impossible.
 
     Attributes:
-        doomed, safe, open, possible, unknown: the states, each in one of these.
+        doomed, safe, avoidable, possible, unknown: the states, each in one of these.
         no_return: the points of no return.
         ways_out: the ways out.
     """
 
     doomed: frozenset[int]
     safe: frozenset[int]
-    open: frozenset[int]
+    avoidable: frozenset[int]
     possible: frozenset[int]
     unknown: frozenset[int]
     no_return: tuple[Edge, ...]

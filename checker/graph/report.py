@@ -94,7 +94,7 @@ class GraphReport(Result):
         yield "spends at least", "; or ".join(budget_text(b) for b in a.least[:MOST_SHOWN]) + more(a.least)
         c = a.certainty
         counts = {
-            "doomed": c.doomed, "open": c.open, "safe": c.safe, "possible": c.possible, "unknown": c.unknown,
+            "doomed": c.doomed, "avoidable": c.avoidable, "safe": c.safe, "possible": c.possible, "unknown": c.unknown,
         }  # fmt: skip
         yield "states are", ", ".join(f"{name} {len(states):,}" for name, states in counts.items() if states)
         yield "no return", self.edges(c.no_return)
@@ -155,7 +155,7 @@ def answer_json(graph: nx.DiGraph[int], a: Answers) -> dict[str, Any]:
         "least_budgets": [dict(b) for b in a.least],
         "certainty": {
             "doomed": len(c.doomed),
-            "open": len(c.open),
+            "avoidable": len(c.avoidable),
             "safe": len(c.safe),
             "possible": len(c.possible),
             "unknown": len(c.unknown),

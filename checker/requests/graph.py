@@ -55,9 +55,9 @@ class GraphRequest(Request):
 
     @property
     def exploration(self) -> ExploreRequest:
-        """The exploration that finds these states."""
+        """The exploration that finds these states; with one more there are too many."""
         return ExploreRequest(
-            self.model, self.depth, None, self.max_states, properties=self.properties, keep_going=True,
+            self.model, self.depth, None, self.max_states + 1, properties=self.properties, keep_going=True,
             symmetry=self.symmetry, reduction="none", trace=None,
         )  # fmt: skip
 
@@ -91,6 +91,7 @@ def state_graph(request: GraphRequest, watch: Watch | None = None) -> nx.DiGraph
         RequestError, NoVerdict, ConfigError, LanguageError: as `answer`.
     """
     from checker.explore.compiled import Compiled
+    from checker.explore.groups import groups_of
     from checker.graph.build import graph_of
     from checker.report.report import bounds_of
     from checker.report.result import installed_version
@@ -105,6 +106,9 @@ def state_graph(request: GraphRequest, watch: Watch | None = None) -> nx.DiGraph
     if terminal and request.properties:
         raise RequestError(f"a graph is not judged by {terminal[0]}: it is over terminal states; `zabcheck` checks it")
     judged = [p for p in judged if p.of != TERMINAL]
+    if len(groups_of(judged)) > 1:
+        most = len(groups_of(judged)[0])
+        raise RequestError(f"a graph is judged by at most {most} properties: name them with --property")
     codes: list[Compiled] = []
 
     def compiled(*given: object) -> tuple[Compiled, str]:
@@ -115,8 +119,10 @@ def state_graph(request: GraphRequest, watch: Watch | None = None) -> nx.DiGraph
     found, _, why = explored(Model(configuration), judged, exploring.limits, exploring, watch or Watch(), compiled)
     if found.error or found.failed:
         raise NoVerdict(f"no graph: {met(found.error)}")
+    if found.stopped and found.distinct > request.max_states:
+        raise RequestError(too_many(request))
     if found.stopped:
-        raise RequestError(too_many(request) if found.distinct >= request.max_states else f"no graph: {found.stopped}")
+        raise NoVerdict(f"no graph: {found.stopped}")
     about = {
         "name": f"the states of {bounds_of(configuration)}",
         "tool": f"zabcheck {installed_version()}",

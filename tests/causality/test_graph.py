@@ -28,6 +28,7 @@ from traces.causality.graphml import graphml_of
 from traces.causality.sources import COLUMNS, events_of_rows
 from traces.record.runner import Runner
 from zabspec.model import Configuration, Model
+from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import Run
 
 pytest.importorskip("pyarrow", reason="event tables")
@@ -65,7 +66,6 @@ def columns_of(rows: list[Row]) -> dict[str, list[Any]]:
     return {name: [r[name] for r in rows] for name in COLUMNS}
 
 
-@pytest.mark.slow(seconds=2)
 def test_broadcasts_are_ordered_as_the_naive_judge_orders_them() -> None:
     seen: Counter[int] = Counter()
     for seed in range(much(5000, 600)):
@@ -163,7 +163,6 @@ def sender(trace: Trace, number: int) -> int | None:
     raise AssertionError
 
 
-@pytest.mark.slow(seconds=4)
 @pytest.mark.parametrize(
     "configuration",
     [ASKED, Configuration("db19", nodes=3, txns=2, timeouts=3, heartbeats=2, drops=1)],
@@ -236,6 +235,28 @@ def test_a_picture_of_a_cone_draws_faintly_what_is_outside(tmp_path: Path) -> No
         answer(ExportRequest(path, "svg", relation="messages"))
     with pytest.raises(RequestError, match="there is no relation 'nope'"):
         answer(ExportRequest(path, "graphml", relation="nope"))
+
+
+def test_what_a_step_did_before_its_run_time_error_is_not_in_the_graph(tmp_path: Path) -> None:
+    """It delivers, and then fails: a step that fails changes nothing."""
+    text = (EXAMPLES / "causal_broadcast.py").read_text()
+    text = text.replace("    Message, MessageName,", "    Int, Message, MessageName,")
+    text = text.replace("    return [\n", '    return [\n        stored("mark", Int(0, 1), "a mark"),\n', 1)
+    text = text.replace("    abdeliver(s, p, t)\n", "    abdeliver(s, p, t)\n    s.mark[p] = s.mark[p] + 2\n")
+    (tmp_path / "failing.py").write_text(text)
+    found = zabcheck.explore(tmp_path / "failing.py", nodes=2, txns=2, properties=["integrity"])
+    trace = found["no-runtime-error"].trace
+    assert isinstance(trace, Trace)
+    assert len(zabcheck.causal_graph(trace)) == 0
+    assert len(zabcheck.causal_graph(trace, MESSAGES)) == len(trace.steps) == 1
+
+
+def test_a_run_that_begins_elsewhere_says_what_is_missing() -> None:
+    text = str(Path(__file__).parents[1] / "own" / "texts" / "ledger.py")
+    started = next(iter(PROTOCOLS[text].declared.starts))
+    trace = walk(Configuration(text, start=started.name), 1, 4)
+    said = zabcheck.causal_graph(trace, MESSAGES).graph["incomplete"]
+    assert said == f"the run begins in the state {started.name!r}: what led there is not in it"
 
 
 # --- GraphML, and what is refused ------------------------------------------------------------------

@@ -51,7 +51,6 @@ def in_python(configuration: Configuration, depth: int | None) -> nx.DiGraph[int
     return graph
 
 
-@pytest.mark.slow(seconds=3)
 @pytest.mark.parametrize(
     ("configuration", "depth"),
     [
@@ -114,7 +113,7 @@ def test_budgets_are_what_every_run_to_a_state_has_spent() -> None:
         assert paid == (int("timeout" in steps), int("crash" in steps)), steps
 
 
-@pytest.mark.slow(seconds=4)
+@pytest.mark.slow(seconds=2)
 def test_with_one_less_of_the_least_budgets_there_is_no_violation() -> None:
     """Explorations say so: any one fault lets a process lead twice, and without one none does."""
     asked = {"nodes": 2, "txns": 2, "depth": 37, "properties": ["dsn-causal-order"]}
@@ -126,7 +125,7 @@ def test_with_one_less_of_the_least_budgets_there_is_no_violation() -> None:
         assert (found["dsn-causal-order"].verdict == "violated") == bool(budgets)
 
 
-@pytest.mark.slow(seconds=3)
+@pytest.mark.slow(seconds=2)
 def test_a_step_on_every_violating_run_is_a_crash_inside_a_step() -> None:
     """Where the history is written after the acknowledgement, and not the moment after it, nothing else violates."""
     faults = NO_FAULTS | {"crashes": 1}
@@ -227,6 +226,23 @@ def test_what_makes_no_graph_is_refused_in_a_sentence(words: tuple[str, ...], co
     done = run("graph", *FLAGS, *words)
     assert (done.exit_code, done.stdout) == (code, "")
     assert said in re.sub(r"\s+", " ", done.stderr)
+
+
+def test_the_limit_is_how_many_states_a_graph_may_have() -> None:
+    assert len(zabcheck.state_graph(**SMALL, max_states=46)) == 46
+    with pytest.raises(RequestError, match="more than 45 states"):
+        zabcheck.state_graph(**SMALL, max_states=45)
+
+
+def test_a_graph_that_ends_before_its_depth_is_whole() -> None:
+    graphs = [zabcheck.state_graph(**SMALL, depth=depth) for depth in (20, 21, 22)]
+    assert [(len(g), g.graph["complete"]) for g in graphs] == [(45, False), (46, False), (46, True)]
+
+
+def test_more_properties_than_a_graph_judges_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("checker.explore.kernel.MOST_PROPERTIES", 3)
+    with pytest.raises(RequestError, match="judged by at most 3 properties: name them"):
+        zabcheck.state_graph(**SMALL)
 
 
 def test_a_pipe_is_no_place_for_a_graph(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ OTHERS = ("po-causal-order", "causal-order", "strict-causality")
 BY = {name: OF_HISTORIES[name] for name in (NAME, *OTHERS)}
 
 
-@pytest.mark.slow(seconds=4)
+@pytest.mark.slow(seconds=3)
 def test_thousands_of_small_tables_are_judged_as_naively() -> None:
     seen: Counter[str] = Counter()
     beside: Counter[tuple[str, str]] = Counter()
@@ -46,7 +46,6 @@ def test_thousands_of_small_tables_are_judged_as_naively() -> None:
         assert min(beside[name, "violated, held"], beside[name, "held, violated"]) > 10, beside
 
 
-@pytest.mark.slow(seconds=4)
 def test_orderly_tables_are_judged_as_naively() -> None:
     """With accepted proposals, established leaders, passes and crashes, as the judge of tables is tried elsewhere."""
     seen: Counter[str] = Counter()
@@ -65,7 +64,7 @@ def test_orderly_tables_are_judged_as_naively() -> None:
     assert seen["undecided"] + seen["open"] < sum(seen.values()) / 4, seen
 
 
-@pytest.mark.slow(seconds=5)
+@pytest.mark.slow(seconds=2)
 def test_what_a_row_leaves_unknown_is_never_held_or_violated() -> None:
     seen: Counter[str] = Counter()
     for seed in range(much(1000, 250)):

@@ -19,7 +19,7 @@ from traces.explain.flights import Fate, flights
 from traces.explain.names import counted, headline, message_text, process_name, txn_text
 from traces.explain.text import configuration_text
 from traces.record.events import events_of
-from traces.record.runner import Runner
+from traces.record.runner import Runner, StepFailed
 from traces.record.trace import Trace
 from traces.record.values import value_json
 from traces.tables.table import Rows, TableError, parts_of, printable, read_part
@@ -57,7 +57,7 @@ def events_of_trace(trace: Trace, relation: str) -> Events:
         MissingData: broadcasts are asked for of a protocol that has no transactions.
         TraceError: the schedule is not the explorer's.
     """
-    out = Events(relation, configuration_text(trace.configuration))
+    out = Events(relation, configuration_text(trace.configuration), incomplete=begun_in(trace.configuration.start))
     if relation == BROADCASTS:
         require_transactions(trace.configuration.protocol)
         broadcasts_in(trace, out)
@@ -67,9 +67,12 @@ def events_of_trace(trace: Trace, relation: str) -> Events:
     for f in flights(trace):
         if f.sent and f.ended is not None and f.fate in (Fate.RECEIVED, Fate.COPIED):
             out.sent.append((f.sent, f.ended, message_text(f.message)))
-    if any(f.sent == 0 for f in flights(trace)):
-        out.incomplete.append("the run begins with messages in flight: which event sent them is not known")
     return out
+
+
+def begun_in(start: str) -> list[str]:
+    """What is missing of a run that does not begin in the first state, a sentence."""
+    return [f"the run begins in the state {start!r}: what led there is not in it"] if start else []
 
 
 def require_transactions(protocol: str) -> None:
@@ -104,7 +107,11 @@ def broadcasts_in(trace: Trace, out: Events) -> None:
 
     names[abcast_key], names[deliver_key] = on_abcast, on_abdeliver
     for step in trace.steps:
-        runner.step(step.word.word)
+        before = len(out.events)
+        try:
+            runner.step(step.word.word)
+        except StepFailed:  # it has a run-time error: nothing that it did is kept
+            del out.events[before:]
 
 
 # --- a simulated run -------------------------------------------------------------------------------
@@ -120,7 +127,8 @@ def events_of_run(run: Run, relation: str) -> Events:
     if relation == BROADCASTS:
         require_transactions(run.protocol)
     _, happened = events_of(run)
-    out = Events(relation, f"a simulated run of {run.protocol}, {run.nodes} nodes, seed {run.seed}")
+    said = f"a simulated run of {run.protocol}, {run.nodes} nodes, seed {run.seed}"
+    out = Events(relation, said, incomplete=begun_in(run.start))
     sent: dict[int, int] = {}
     for e in happened:
         name = e["event"]
