@@ -73,6 +73,8 @@ class InductRequest(Request):
         solver_seed(self.seed)
         if self.assume and not self.clauses:
             raise RequestError("--assume goes with --clause; without it every clause is asked about, and assumed")
+        if self.model.quorums:
+            raise RequestError("--quorums does not go with induct: the clauses of the proof count majorities")
 
     def whole_configuration(self) -> Configuration:
         """Return the configuration with all the room that the protocol declares.

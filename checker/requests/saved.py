@@ -90,6 +90,7 @@ def check_carried(trace: Trace, name: str) -> None:
     if asked is not None:
         wanted, there = asked.as_dict(), trace.configuration.as_dict()
         other = [field for field in MADE_BY[str(given["kind"])] if wanted[field] != there[field]]
+        other += ["quorums"] if asked.quorums != trace.configuration.quorums else []
         if given["kind"] == "search":  # which shortens what it finds
             most, spent = ({**c.budget, "nodes": c.nodes, "txns": c.txns} for c in (asked, trace.configuration))
             other += [field for field in spent if spent[field] > most.get(field, 0)]

@@ -31,8 +31,8 @@ WORDS_OF_TLA = KEYWORDS | frozenset(
         """
         Any Append Assert Bag BitAnd BitOr Cardinality Forget Head Infinity Init Int IsFiniteSet IsMessage IsQuorum
         JavaTime Least Len Max Min NOBODY Nat Next NoMessage Node OverNodes Permutations Pick Print PrintT PutAt Quorums
-        RandomElement Real RemoveAt SelectSeq Seq SortSeq Spec SubSeq Symmetry TLCEval TLCGet TLCSet Tail Through ToString
-        TypeOK View
+        RandomElement Real RemoveAt SelectSeq Seq SortSeq Spec SubSeq Symmetry TLCEval TLCGet TLCSet Tail Through
+        ToString TypeOK View
         choice next state
         """,
     )
