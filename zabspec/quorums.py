@@ -38,11 +38,13 @@ class QuorumSystem:
         nodes: processes, 1 to 7. A set of them is a mask: bit p is process p.
         table: bit m says whether the set with mask m is a quorum.
         text: the system in one line; see the module.
+        weights: of each process; 1 unless the text says otherwise.
     """
 
     nodes: int
     table: int
     text: str
+    weights: tuple[int, ...]
 
     def has(self, mask: int) -> bool:
         """Return whether a set of processes is a quorum."""
@@ -140,7 +142,7 @@ def system_of(text: str) -> QuorumSystem:
         raise ConfigError(f"`{text}` has no quorum, not even all servers: nothing could ever be committed")
     if table & 1:
         raise ConfigError(f"in `{text}` the empty set is a quorum: a weight below zero makes one of nobody")
-    return QuorumSystem(nodes, table, text)
+    return QuorumSystem(nodes, table, text, tuple(ensemble.weights[k] for k in range(1, nodes + 1)))
 
 
 def lines(nodes: int, groups: Iterable[Iterable[str]], weights: Sequence[int]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from checker.commands import shared_options as shared
 from checker.commands.common import INPUT_OR_FOLDER, Subcommand
 from checker.commands.publishing import published
 from checker.report.result import Part, StatedResult, Table
@@ -72,6 +73,7 @@ WORDS, NUMBERS = Listed(), Listed(int)
     help="zab: fifo, lossy, unordered, duplicating; db19: datagrams, ordered, fifo.",
 )
 @click.option("--oracle", type=WORDS, metavar="LIST", help="zab: lab; `none`: the seed names leaders.")
+@shared.QUORUMS
 @click.option("--nodes", type=NUMBERS, metavar="LIST", help="Processes (3).")
 @click.option("--rounds", type=NUMBERS, metavar="LIST", help="Ticks (1000).")
 @click.option("--proposals", type=NUMBERS, metavar="LIST", help="Proposals (5).")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from zabspec.configuration import Parameters
-from zabspec.quorums import named
+from zabspec.quorums import named, system_of
+from zabspec.simulator.run import Run
 
 __all__ = ["disjoint_notes"]
 
 
-def disjoint_notes(configuration: Parameters) -> list[str]:
+def disjoint_notes(asked: Parameters | Run) -> list[str]:
     """Return the warning of a quorum system whose quorums do not all intersect; none for any other."""
-    found = configuration.system.disjoint if configuration.system else None
+    found = system_of(asked.quorums).disjoint if asked.quorums else None
     if found is None:
         return []
     one, other = map(named, found)

@@ -10,8 +10,9 @@ from typing import Any
 
 from checker.ending import HELD, VIOLATED
 from checker.report import result
+from checker.report.disjoint import disjoint_notes
 from checker.report.progress import StatusLine
-from checker.report.result import CheckFindings, Part, Result, Row, Table, plural
+from checker.report.result import CheckFindings, Part, Result, Row, Table, Words, plural
 from invariants import properties_of
 from invariants.registry import HISTORY, STEP, TERMINAL
 from traces import TraceError, write_trace
@@ -135,7 +136,8 @@ class Simulation(Result):
             return [], f"the run cannot be told as a trace: {problem}"
 
     def parts(self) -> Sequence[Part]:
-        parts: list[Part] = [f"sha256 {self.sha256}"]
+        warning = disjoint_notes(self.run)
+        parts: list[Part] = [f"sha256 {self.sha256}", *([Words(warning)] if warning else [])]
         if self.shown:
             head: Row = ("process", "role", "epochs", "last zxid", "committed", "history")
             if not self.protocol.declared.replicas:
@@ -178,10 +180,11 @@ class Simulation(Result):
     def summary(self) -> str:
         """What else there is to say of the end of a run."""
         s = self.state
+        system = f"quorums {self.run.quorums}; " if self.run.quorums else ""
         if not self.protocol.transactions:
-            return f"{s.moment} ticks; {s.seq} messages sent, {s.queued} in flight"
+            return f"{system}{s.moment} ticks; {s.seq} messages sent, {s.queued} in flight"
         return (
-            f"{s.moment} ticks; {s.abcasts} of {self.run.proposals} proposals abcast, "
+            f"{system}{s.moment} ticks; {s.abcasts} of {self.run.proposals} proposals abcast, "
             f"{s.waiting} waiting for a leader; {s.seq} messages sent, {s.queued} in flight"
         )
 

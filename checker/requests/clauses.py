@@ -42,6 +42,8 @@ class ClausesRequest(Request):
     def validate(self) -> None:
         if self.assume and not self.clauses:
             raise RequestError("--assume goes with --clause; without it every clause is asked about, and assumed")
+        if self.model.quorums:
+            raise RequestError("--quorums does not go with induct: the clauses of the proof count majorities")
 
     def whole_configuration(self) -> Configuration:
         """Return the configuration with all the room that the protocol declares.

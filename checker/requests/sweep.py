@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from checker.errors import NoVerdict, RequestError
+from checker.requests.quorum_system import check_text
 from checker.requests.request import Request, at_least
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class SweepRequest(Request):
         nodes, rounds, proposals, delay, partition, schedule: of runs.
         faults: how many are drawn from the seed; fault_kinds: of which kinds.
         sample: so many configurations of the grid; sample_seed: what they are drawn from.
+        quorums: the text of the quorum system of every run; empty: majorities.
         master: of Spark.
     """
 
@@ -59,6 +61,7 @@ class SweepRequest(Request):
     fault_kinds: tuple[str, ...] = ()
     sample: int | None = None
     sample_seed: int | None = None
+    quorums: str = ""
     master: str = "local[*]"
 
     def validate(self) -> None:
@@ -66,6 +69,7 @@ class SweepRequest(Request):
             raise RequestError("name the folder of the sweep")
         at_least(self, 1, "sample")
         at_least(self, 0, "sample_seed")
+        check_text(self.quorums)
         if self.of_grid and not self.seeds:
             raise RequestError("--seeds says which seeds to run, as --seeds 1:1001")
         if self.sample_seed is not None and self.sample is None:
@@ -75,7 +79,7 @@ class SweepRequest(Request):
     def of_grid(self) -> dict[str, Any]:
         """The fields of the grid that are given."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("folder", "master")}
-        return {name: value for name, value in values.items() if value not in (None, ())}
+        return {name: value for name, value in values.items() if value not in (None, (), "")}
 
     def grid(self) -> Grid | None:
         """Return the grid; None: the request has none, and the folder's is swept on.
@@ -84,10 +88,13 @@ class SweepRequest(Request):
             ConfigError: there is no such grid.
         """
         from traces.sweep.grid import Grid
+        from zabspec.authoring.quorums import system_for
 
         if not self.of_grid:
             return None
-        grid = Grid(**self.of_grid)
+        servers = system_for(self.quorums, None)[1]
+        sized = {"nodes": (servers,)} if servers is not None else {}
+        grid = Grid(**(sized | self.of_grid))
         grid.check()
         return grid
 

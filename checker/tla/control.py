@@ -269,8 +269,12 @@ class Control(Statements):
 
 
 def gathered(body: Node, called: str, item: str, over: str, begin: str) -> Node | None:
-    """A loop whose rounds only say whether some or all of them have something, or count those that do."""
+    """A loop whose rounds only say whether some or all of them have something, or count or collect those that do."""
+    collected = f"{called} \\union {{{item}}}"
     match body:
+        case If(test=rest, then=Text(text=then), other=Text(text=other)) if (then, other) == (collected, called):
+            those = f"{{{item} \\in {over} : {flat(rest).text}}}"
+            return Text(those) if begin == "{}" and called not in words(rest) else None
         case Many(parts=parts) if parts[-1] == Text(called) and begin in ("TRUE", "FALSE"):
             rest = (conj if body.op == "/\\" else disj)(*parts[:-1])
         case Many(parts=parts) if parts[0] == Text(called) and begin in ("TRUE", "FALSE"):

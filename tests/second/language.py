@@ -170,6 +170,7 @@ class Declaration:
     lab_oracle: str = ""
     releases: Any = ()
     extends: Any = ()
+    leaders_weigh: str = ""
 
 
 def declare(module: str, **named: Any) -> Declaration:

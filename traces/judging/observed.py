@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import CodeType, FunctionType
 from typing import Any
@@ -128,6 +128,10 @@ class Observed:
         self.LITERAL = 0
         self.passing: dict[int, int | None] = {}
         self.instances: dict[int, list[tuple[int, int | None]]] = {}  # of each epoch, in order of the first abcast
+
+    def is_quorum(self, members: Collection[int]) -> bool:
+        """Whether a set of processes is a quorum: event tables are judged with majorities."""
+        return len(members) >= self.MAJORITY
 
     def name_epochs(self, rows: Sequence[Row]) -> None:
         known = sorted({e for r in rows for c in ("epoch", "primary_epoch") if (e := r[c]) is not None})

@@ -48,6 +48,7 @@ class Grid:
         fault_kinds: of which kinds.
         sample: so many configurations of the grid, drawn at random; 0: all of it.
         sample_seed: what the sample is drawn from.
+        quorums: the quorum system of every run, by its text; empty: majorities.
     """
 
     seeds: tuple[str, ...] = ("1:1001",)
@@ -65,6 +66,7 @@ class Grid:
     fault_kinds: tuple[str, ...] = RANDOM_FAULTS
     sample: int = 0
     sample_seed: int = 0
+    quorums: str = ""
 
     # --- numbers ---------------------------------------------------------------------------------
 
@@ -130,6 +132,7 @@ class Grid:
             program_run(*(values[axis] for axis in PROGRAM)),
             seed=values["seed"],
             nodes=nodes,
+            quorums=self.quorums,
             rounds=values["rounds"],
             proposals=values["proposals"],
             blocked=tuple((a, b) for a, b in partition_of(values["partition"]) if a < nodes and b < nodes),
@@ -212,7 +215,9 @@ class Grid:
         return tuple(axis for axis in AXES if len(getattr(self, axis)) > 1)
 
     def as_json(self) -> dict[str, Any]:
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
+        """The question as JSON values; that quorums are majorities is not said, as before there were others."""
+        values = {name: v for name, v in asdict(self).items() if name != "quorums" or v}
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}
 
 
 def grid_of(values: Mapping[str, Any]) -> Grid:

@@ -106,7 +106,7 @@ def verdict(question: Grid, summary: Summary) -> str:
 def grid_rows(question: Grid) -> list[tuple[str, str]]:
     """What was asked, leaving out what is as it is when nobody says."""
     plain = Grid()
-    rows = [("seeds", ", ".join(question.seeds))]
+    rows = [("seeds", ", ".join(question.seeds)), *[("quorums", question.quorums)] * bool(question.quorums)]
     for axis in (*AXES, "fault_kinds"):
         values = getattr(question, axis)
         if values != getattr(plain, axis) or axis in ("protocol", "nodes", "rounds", "proposals"):

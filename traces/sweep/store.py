@@ -33,6 +33,7 @@ from traces.sweep.grid import NONE, Grid, grid_of
 from zabspec.files import NEW, read_bytes, replacing
 from zabspec.model import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
+from zabspec.quorums import MAJORITY
 from zabspec.simulator.run import sources_digest
 
 __all__ = ["Store", "StoreError", "asked_before", "open_store", "write_whole"]
@@ -315,7 +316,7 @@ def open_store(folder: Path, question: Grid | None, block: Callable[[Grid], int]
 
 def difference(asked: Grid, there: Grid) -> str:
     """The first thing that two questions do not agree on."""
-    one, two = asked.as_json(), there.as_json()
+    one, two = ({"quorums": MAJORITY} | question.as_json() for question in (asked, there))
     name = next(name for name in one if one[name] != two[name])
 
     def value_text(value: Any) -> str:

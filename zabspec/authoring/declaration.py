@@ -424,6 +424,8 @@ class Declaration:
         releases: of a protocol that follows somebody's releases, their numbers by variant, the newest first; the empty
             variant is the protocol itself.
         extends: the names of modules whose functions are its own too; its own functions stand over theirs.
+        leaders_weigh: why no process without weight leads in the implementation that it follows, where it does not say
+            so itself: quorum systems with such a process are refused. Empty: they are not.
     """
 
     module: str
@@ -453,6 +455,7 @@ class Declaration:
     lab_oracle: str = ""
     releases: Mapping[str, Sequence[str]] = field(default_factory=dict)
     extends: Sequence[str] = ()
+    leaders_weigh: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "budgets", dict(self.budgets or {}))

@@ -114,6 +114,7 @@ class Expressions:
         self.kept: list[t.Term] = []  # those indices: their identities stay theirs
         # what has to be done before the statement that is typed; None: its value may not be needed, or not be the first
         self.before: list[t.Stmt] | None = None
+        self.sets = 0  # of processes, that were gone through so far
 
     # --- plumbing ----------------------------------------------------------------------------
 
@@ -360,7 +361,7 @@ class Expressions:
     def processes_that(self, node: ast.SetComp) -> t.Expr:
         """A set of processes: a loop before the statement adds its members to it."""
         kind = t.SetType(SetOf(self.front.layout.schema.nodes, nodes=True))
-        made = t.Var(kind, f"set.{node.lineno}.{node.col_offset}")
+        made = t.Var(kind, f"those.{self.sets + 1}")
         self.gather(node, made, t.Const(kind, 0), lambda q: t.SetWith(kind, made, q))
         return made
 
@@ -375,7 +376,8 @@ class Expressions:
         name, tests = found
         if any(name == p for p, _ in self.params) or not isinstance(into.type, t.Type | t.SetType):
             raise self.fail(node, f"{name} is a parameter: a set of processes needs another name")
-        own = t.Var(t.INT, f"{name}.{line}.{node.col_offset}")
+        self.sets += 1
+        own = t.Var(t.INT, f"{name}.{self.sets}")
         self.locals[own.name], self.locals[into.name] = t.INT, into.type
         self.largest[own.name] = self.front.layout.schema.nodes
         known = self.assigned
@@ -397,7 +399,7 @@ class Expressions:
             raise self.fail(node, "is_quorum takes the state and a set of processes")
         members, system = node.args[1], self.front.layout.schema.quorums
         if system is None and isinstance(members, ast.SetComp):
-            count = t.Var(t.INT, f"count.{node.lineno}.{node.col_offset}")
+            count = t.Var(t.INT, f"count.{self.sets + 1}")
             one_more = t.Binary(t.INT, "+", count, t.Const(t.INT, 1))
             self.gather(members, count, t.Const(t.INT, 0), lambda _: one_more)
             return self.is_majority(count, node)

@@ -131,8 +131,13 @@ class Protocol:
 
         Raises:
             ProtocolError: it counts majorities by hand, or asks for no quorums.
+            ConfigError: a process has no weight, and it does not say that such a one does not lead.
         """
         system = system_of(quorums)
+        if self.declared.leaders_weigh and 0 in system.weights:
+            said = f"no server without weight leads in {self.name} ({self.declared.leaders_weigh})"
+            server = system.weights.index(0) + 1
+            raise ConfigError(f"--quorums: {said}, which its text does not say, and server {server} has none")
         amounts = dict.fromkeys(BUDGETS, 0) | dict(self.budgets)
         parts = self.parts(Sizes(system.nodes, 1, 1, 2, budgets=amounts, variant=variant, least=system.smallest))
         overrides = self.overrides(variant).values()

@@ -60,4 +60,5 @@ PROTOCOL = declare(
     flight=flight,
     variants=[*RELEASES, *REPAIRS, *COARSE, *MUTANTS],
     releases=SAME,
+    leaders_weigh="FastLeaderElection.totalOrderPredicate",
 )

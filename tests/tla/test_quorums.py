@@ -16,7 +16,7 @@ from invariants.registry import STEP, TERMINAL
 from tests.tla.test_tla import JAR, needs_tlc
 from zabspec.model import Configuration, Model
 
-TEXT = Path(__file__).parent / "ballots.py"
+TEXT = Path(__file__).parents[1] / "quorums" / "ballots.py"
 SMALL = {"txns": 1, "timeouts": 0, "crashes": 0, "losses": 0}
 SYSTEMS = ["weights 2,1,1", "weights 3,3,-3", "weights 2,1,1,1,0", "groups {1,2},{3,4},{5}"]
 

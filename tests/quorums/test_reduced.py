@@ -1,0 +1,48 @@
+"""Reductions, and the explorer on several machines, under a quorum system."""
+
+from __future__ import annotations
+
+import pytest
+
+from checker.explore.ample import AmpleExplorer, Narrowing
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.reduced import ReducedExplorer
+from checker.explore.reduction import Reducing
+from checker.explore.result import Exploration, Limits
+from invariants import properties_of
+from zabspec.model import Configuration, Model
+
+DEFAULT = [p for p in properties_of("zab") if p.default and p.judges("zab")]
+SMALL = {"txns": 1, "timeouts": 0, "crashes": 1, "losses": 0}
+SYSTEMS = ["weights 2,1,1", "groups {1,2},{3}", "weights 1,1,0"]
+
+
+def run(engine: Explorer) -> Exploration:
+    return engine.run(Limits(), keep_going=True)
+
+
+@pytest.mark.slow(seconds=20)
+@pytest.mark.parametrize("symmetry", [True, False], ids=["orbits", "states"])
+@pytest.mark.parametrize("quorums", SYSTEMS)
+def test_sleep_sets_find_the_same_states(quorums: str, symmetry: bool) -> None:
+    model = Model(Configuration(quorums=quorums, **SMALL))
+    full = run(Explorer(Compiled(model, DEFAULT, symmetry), 1))
+    less = run(ReducedExplorer(Reducing(model, DEFAULT, symmetry), 1))
+    assert (less.levels, less.raw, less.terminal) == (full.levels, full.raw, full.terminal)
+    assert less.generated < full.generated
+    assert less.witnessed == full.witnessed
+    assert less.violations.keys() == full.violations.keys()
+
+
+@pytest.mark.slow(seconds=20)
+@pytest.mark.parametrize("quorums", [*SYSTEMS, "weights 3,3,-3"])
+def test_ample_sets_judge_alike(quorums: str) -> None:
+    budgets = SMALL if quorums != "weights 3,3,-3" else SMALL | {"crashes": 0}
+    model = Model(Configuration(quorums=quorums, **budgets))
+    full = run(Explorer(Compiled(model, DEFAULT, True), 1))
+    less = run(AmpleExplorer(Narrowing(model, DEFAULT, True), 1))
+    assert less.distinct < full.distinct
+    assert bool(less.violations) == bool(full.violations)
+    assert less.violations.keys() == full.violations.keys()
+    assert less.witnessed.keys() <= full.witnessed.keys()
