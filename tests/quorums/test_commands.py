@@ -283,6 +283,22 @@ def test_who_counts_by_hand_is_refused(tmp_path: Path) -> None:
         assert run("--protocol", str(path), "--no-trace").exit_code in (0, 1)
 
 
+def test_who_counts_by_hand_in_another_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "counting.py").write_text(
+        "from __future__ import annotations\n\nfrom zabcheck.language import Members, State\n\n\n"
+        "def many(s: State, members: Members) -> bool:\n    return len(members) >= 2\n"
+    )
+    source = (HERE / "ballots.py").read_text().replace("return is_quorum(s, members)", "return many(s, members)")
+    path = tmp_path / "elsewhere.py"
+    path.write_text(
+        source.replace("from zabcheck.language import", "from counting import many\nfrom zabcheck.language import")
+    )
+    assert run("--protocol", str(path), "--no-trace").exit_code == 0
+    done = run("--protocol", str(path), "--quorums", "weights 2,1,1")
+    assert done.exit_code == 2
+    assert "counting.py:7: many asks how large a set of processes is" in done.output
+
+
 def test_who_never_asks_is_refused(tmp_path: Path) -> None:
     source = (HERE / "ballots.py").read_text()
     path = tmp_path / "never.py"
