@@ -19,7 +19,8 @@ from checker.requests.exploration import ExploreRequest
 from checker.requests.induct import InductRequest
 from checker.requests.kinds import KINDS
 from checker.requests.model import ModelRequest
-from traces import read_trace
+from traces import build_trace, read_trace, write_trace
+from traces.reenact.plan import Cannot, plan_for
 from traces.replay.replay import replay
 from zabspec.authoring.declaration import ConfigError
 from zabspec.model import Configuration, Model
@@ -283,6 +284,22 @@ def test_who_counts_by_hand_is_refused(tmp_path: Path) -> None:
         assert run("--protocol", str(path), "--no-trace").exit_code in (0, 1)
 
 
+def test_who_counts_by_hand_in_another_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "counting.py").write_text(
+        "from __future__ import annotations\n\nfrom zabcheck.language import Members, State\n\n\n"
+        "def many(s: State, members: Members) -> bool:\n    return len(members) >= 2\n"
+    )
+    source = (HERE / "ballots.py").read_text().replace("return is_quorum(s, members)", "return many(s, members)")
+    path = tmp_path / "elsewhere.py"
+    path.write_text(
+        source.replace("from zabcheck.language import", "from counting import many\nfrom zabcheck.language import")
+    )
+    assert run("--protocol", str(path), "--no-trace").exit_code == 0
+    done = run("--protocol", str(path), "--quorums", "weights 2,1,1")
+    assert done.exit_code == 2
+    assert "counting.py:7: many asks how large a set of processes is" in done.output
+
+
 def test_who_never_asks_is_refused(tmp_path: Path) -> None:
     source = (HERE / "ballots.py").read_text()
     path = tmp_path / "never.py"
@@ -326,6 +343,44 @@ def test_induct_counts_majorities_alone() -> None:
     done = run("induct", "--quorums", "weights 2,1,1")
     assert done.exit_code == 2
     assert "--quorums" in done.output
+
+
+def test_no_trace_is_reenacted_on_servers_that_count_majorities(tmp_path: Path) -> None:
+    path = tmp_path / "run.trace.json"
+    words = [
+        "--start",
+        "established",
+        "--budget",
+        "elections=0",
+        "--crashes",
+        "0",
+        "--losses",
+        "1",
+        "--max-states",
+        "50",
+    ]
+    done = run("--protocol", "zookeeper", "--quorums", "weights 1,1,1", *words, "--no-trace")
+    assert done.exit_code == 3, done.output
+    model = Model(Configuration("zookeeper", start="established", quorums="weights 1,1,1"))
+    trace = build_trace(model, None, [])
+    with pytest.raises(Cannot, match=r"count majorities, and the trace has weights 1,1,1"):
+        plan_for(trace, "")
+    write_trace(trace, path)
+    assert read_trace(path).configuration.quorums == "weights 1,1,1"
+    plan_for(build_trace(Model(Configuration("zookeeper", start="established")), None, []), "")
+
+
+def test_a_check_names_its_file_from_its_own_folder(tmp_path: Path) -> None:
+    zoo(tmp_path, 3, "group.1=1:2:3", "weight.1=2")
+    size = 'quorums = "zoo.cfg"\ntxns = 1\ntimeouts = 0\ncrashes = 0\nlosses = 0\n'
+    size += 'properties = ["integrity"]\n'
+    expects = '[check.expect]\nverdict = "holds"\nstates = 1430\nraw = 2809\nsource = "counted before"\n'
+    matrix = tmp_path / "zabcheck.toml"
+    matrix.write_text(f'[[check]]\nname = "weighted"\nclaim = "it holds"\n{size}{expects}')
+    done = run("check", str(matrix))
+    assert done.exit_code == 0, done.output
+    (tmp_path / "zoo.cfg").unlink()
+    assert run("check", str(matrix)).exit_code == 2
 
 
 TAKE = {"explore", "live", "search", "mutate", "bmc", "simulate", "sweep", "export-model"}

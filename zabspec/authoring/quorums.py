@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator
 from types import FunctionType, ModuleType
+from typing import TypeGuard
 
 from zabspec.authoring.checks import is_ours, read_by
 from zabspec.authoring.declaration import ConfigError, ProtocolError
@@ -68,10 +69,10 @@ def check_quorums(
         ProtocolError: something does, or nothing asks for a quorum; with file and line where there is one.
     """
     stand_in = list(overrides)
-    theirs = in_use(modules, [f for f in others if f not in stand_in])
+    theirs = in_use(modules, stand_in, [f for f in others if f not in stand_in])
     sets = {f.name for f in fields if holds_processes(f.kind)}
     sets |= {n for m in messages.messages for n, kind in m.fields.items() if holds_processes(kind)}
-    for function in (*(f for f in theirs if not is_ours(f)), *stand_in):
+    for function in (f for f in theirs if f in stand_in or not is_ours(f)):
         for line, what in counted(function, sets):
             place = Place(function.__code__.co_filename, line)
             raise ProtocolError(
@@ -79,17 +80,25 @@ def check_quorums(
                 "hand: let it call is_quorum(s, members), which counts as the system does",
                 place,
             )
-    if not elects and not any("is_quorum" in f.__code__.co_names for f in (*theirs, *stand_in)):
+    if not elects and not any("is_quorum" in f.__code__.co_names for f in theirs):
         raise ProtocolError(f"--quorums is not for {name}, which never calls is_quorum")
 
 
-def in_use(modules: Collection[ModuleType], others: Collection[FunctionType]) -> list[FunctionType]:
-    """The functions of a source, but for those that only other variants have."""
+def in_use(
+    modules: Collection[ModuleType], overrides: Iterable[FunctionType], others: Collection[FunctionType]
+) -> list[FunctionType]:
+    """The functions of a source, and those of others' modules that it imports; not those that only other variants
+    have."""
     names = {module.__name__ for module in modules}
-    own = [f for module in modules for f in vars(module).values() if isinstance(f, FunctionType)]
-    found = [f for f in own if f.__module__ in names and f not in others]
+
+    def of_protocol(f: object) -> TypeGuard[FunctionType]:
+        return isinstance(f, FunctionType) and (f.__module__ in names or not is_ours(f))
+
+    found = [f for module in modules for f in vars(module).values() if of_protocol(f) and f not in others]
+    found += [f for f in overrides if f not in found]
     for f in found:  # it grows: what a function reads is of the protocol too
-        found += [g for g in own if g not in found and g.__name__ in read_by(f.__code__) and g.__module__ in names]
+        read = (f.__globals__.get(name) for name in sorted(read_by(f.__code__)))
+        found += [g for g in read if of_protocol(g) and g not in found]
     return found
 
 

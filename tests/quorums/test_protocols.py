@@ -1,0 +1,73 @@
+"""The protocols that come with zabcheck, their variants and the examples under a quorum system; grids of sweeps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from checker.errors import RequestError
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.result import Limits
+from checker.requests.properties import chosen_properties
+from checker.requests.sweep import SweepRequest
+from traces.sweep.grid import Grid, grid_of
+from traces.sweep.store import difference
+from zabspec.authoring.declaration import ConfigError
+from zabspec.model import Configuration, Model
+from zabspec.protocols.registry import PROTOCOLS
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+ASKING = [
+    "zab",
+    "ladis",
+    "db19",
+    "zookeeper",
+    *(str(EXAMPLES / f"{n}.py") for n in ("raft_election", "paxos", "leader_lease")),
+]
+WEIGHTS = "weights 2,1,1"
+
+
+@pytest.mark.slow(seconds=10)
+@pytest.mark.parametrize("protocol", ASKING, ids=[Path(p).stem for p in ASKING])
+def test_majority_as_weights_explores_the_same(protocol: str) -> None:
+    levels = []
+    for quorums in ("", "weights 1,1,1"):
+        model = Model(Configuration(protocol, nodes=3, quorums=quorums))
+        code, _ = Compiled.of(model, chosen_properties((), protocol), True, every_step=True)
+        r = Explorer(code, 1).run(Limits(depth=6), keep_going=True)
+        levels.append((list(r.levels), r.raw, r.generated, {n: v.depth for n, v in r.violations.items()}))
+    assert levels[0] == levels[1]
+    assert "MAJORITY" not in Model(Configuration(protocol, quorums=WEIGHTS)).program.schema.constants
+
+
+def test_every_variant_takes_a_system_or_counts_for_itself() -> None:
+    refused = set()
+    for name in ("zab", "ladis", "db19", "zookeeper"):
+        for variant in PROTOCOLS[name].variants:
+            try:
+                Configuration(name, variant, quorums=WEIGHTS)
+            except ConfigError:
+                refused.add(variant)
+    assert refused == {"small-quorum", "coarse", "coarse-order"}  # the order of coarse is of two of three servers
+
+
+def test_the_question_of_a_sweep_has_its_system() -> None:
+    with_it, plain = Grid(quorums=WEIGHTS), Grid()
+    assert with_it.as_json()["quorums"] == WEIGHTS
+    assert "quorums" not in plain.as_json()
+    assert grid_of(with_it.as_json()) == with_it != plain == grid_of(plain.as_json())
+    assert difference(with_it, plain) == f"its --quorums is majority, not {WEIGHTS}"
+    assert difference(plain, with_it) == f"its --quorums is {WEIGHTS}, not majority"
+    assert with_it.run(0).quorums == WEIGHTS
+
+
+def test_a_sweep_is_of_as_many_nodes_as_servers() -> None:
+    grid = SweepRequest("folder", ("1:9",), quorums="weights 2,1,1,1,0").grid()
+    assert grid is not None
+    assert (grid.nodes, grid.run(0).nodes) == ((5,), 5)
+    with pytest.raises(ConfigError, match="--quorums is a system of 3 servers, and --nodes is 5"):
+        SweepRequest("folder", ("1:9",), nodes=(3, 5), quorums=WEIGHTS).grid()
+    with pytest.raises(RequestError, match="--seeds says which seeds to run"):
+        SweepRequest("folder", quorums=WEIGHTS)
