@@ -35,6 +35,7 @@ class Parameters:
     heartbeats: int = UNSET
     power_losses: int = UNSET
     literal: bool = False  # also keep what only the literal invariant 5 asks for
+    passes: bool = False  # also keep the passes that processes gave up (`zabspec/passes.py`)
     max_epoch: int = 0  # 0: derived from the budgets
     channel: int = 0  # 0: derived from the protocol
     budgets: str = ""  # those that the protocol declares besides: "begins=1,refusals=0", in its order
@@ -52,5 +53,11 @@ class Parameters:
         """Faults that can make a process begin another iteration."""
         return sum(getattr(self, name) for name in BUDGETS)
 
+    @property
+    def given_up(self) -> int:
+        """How many passes that a process gives up are kept: one for each fault, if any are."""
+        return max(1, self.faults) if self.passes else 0
+
     def as_dict(self) -> dict[str, str | int]:
-        return {name: value for name, value in asdict(self).items() if name != "promises" or not value}
+        usual = {"promises": True, "passes": False}  # said only where they are not
+        return {name: value for name, value in asdict(self).items() if name not in usual or value != usual[name]}

@@ -48,11 +48,12 @@ class ModelRequest(Request):
     def validate(self) -> None:
         at_least(self, 1, "max_epoch", "channel")
 
-    def configuration(self, literal: bool = False, promises: bool = False) -> Configuration:
+    def configuration(self, literal: bool = False, promises: bool = False, passes: bool = False) -> Configuration:
         """Return the configuration of the model.
 
         Args:
             literal: it has the fields that the property `invariant-5-literal` reads.
+            passes: it keeps the passes that processes gave up (`zabspec/passes.py`).
             promises: order hooks of the protocol may merge steps (`zabspec/worlds/priority.py`).
 
         Raises:
@@ -85,6 +86,7 @@ class ModelRequest(Request):
                 budgets=own,
                 start=self.start,
                 promises=promises,
+                passes=passes,
                 **ours,
             )
         except ConfigError as problem:

@@ -262,6 +262,50 @@ def nothing_more_under_a_leader(s: Synthetic) -> Iterator[None]:
     s.state.stage[2] = 4
 
 
+def two_writes_answered(s: Synthetic) -> Iterator[None]:
+    a, b = s.abcast(0, 1), s.abcast(1, 2)
+    s.deliver(2, a, b)  # neither was computed from the other
+    yield
+    c = s.abcast(0, 1)
+    yield
+    s.deliver(0, c)
+
+
+def two_writes_one_of_which_was_known(s: Synthetic) -> Iterator[None]:
+    a = s.abcast(0, 1)
+    s.deliver(1, a)
+    b = s.abcast(1, 2)
+    yield
+    s.deliver(2, b)
+
+
+def a_later_server_to_read_at(s: Synthetic) -> Iterator[None]:
+    a, b = s.abcast(0, 1), s.abcast(0, 1)
+    s.deliver(0, b)
+    yield
+    s.deliver(1, a)  # from where a session may go to the first
+
+
+def w3_with_w1_and_without_w2(s: Synthetic) -> Iterator[None]:
+    w1 = s.abcast(0, 1)
+    s.abcast(0, 1)
+    s.deliver(1, w1)
+    yield
+    w3 = s.abcast(1, 2)
+    yield
+    s.deliver(1, w3)
+
+
+def delivered_again(s: Synthetic) -> Iterator[None]:
+    a = s.abcast(0, 1)
+    s.end_pass(1)
+    s.deliver(1, a)
+    yield
+    s.end_pass(1)
+    yield
+    s.deliver(1, a)
+
+
 PREMISES: tuple[tuple[str, Story], ...] = (
     ("ladis-total-order", the_same_two),
     ("reliable-delivery", nothing_more_under_a_leader),
@@ -293,6 +337,13 @@ PREMISES: tuple[tuple[str, Story], ...] = (
     ("durability", no_more_than_a_quorum_has_it),
     ("durability", established_when_a_quorum_had_it),
     ("delivered-stands", replaced_after_a_delivery),
+    ("tree-writes", two_writes_answered),
+    ("tree-writes", two_writes_one_of_which_was_known),
+    ("tree-reads", a_later_server_to_read_at),
+    ("tree-reads-anywhere", a_later_server_to_read_at),
+    ("tree-example", w3_with_w1_and_without_w2),
+    ("tree-example-of-requests", w3_with_w1_and_without_w2),
+    ("tree-writes-of-requests", delivered_again),
 )
 
 
@@ -300,7 +351,7 @@ def blank(name: str) -> Synthetic:
     """A history with nothing in it, of a protocol that the property speaks of."""
     protocol = (property_named(name, PROPERTIES).protocols or ("zab",))[0]
     if protocol == "zab":
-        return Synthetic(model_of(Configuration(txns=4, max_epoch=3, literal=True)))
+        return Synthetic(model_of(Configuration(txns=4, max_epoch=3, literal=True, passes=True)))
     return Synthetic(model_of(Configuration(protocol=protocol, txns=4)))
 
 

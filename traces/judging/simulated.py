@@ -68,7 +68,9 @@ def judged_properties(protocol: str) -> tuple[Property, ...]:
     histories and states, but for what asks of messages in flight."""
     found = PROTOCOLS[protocol]
     papers = tuple(
-        p for p in PROPERTIES if p.judges(protocol) and (p.of == HISTORY or (p.of == STATE and not p.protocols))
+        p
+        for p in PROPERTIES
+        if p.default and p.judges(protocol) and (p.of == HISTORY or (p.of == STATE and not p.protocols))
     )
     if not found.text.judged_by_event:
         return papers
@@ -90,6 +92,8 @@ def why_not_judged(protocol: str, name: str) -> str:
         return f"{protocol} does not declare replicas, whose states it is about"
     if p.of in (STEP, TERMINAL):
         return f"it is over {'steps' if p.of == STEP else 'terminal states'}, and not over states or histories"
+    if name in of_papers and not p.default:
+        return "it is judged only where it is named, and a simulated run is judged by all the others"
     if name in of_papers:
         return f"it is about the fields of {' and '.join(p.protocols)} beside those that replicas have"
     if not p.default:

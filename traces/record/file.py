@@ -238,6 +238,8 @@ def _configuration(raw: Any) -> Configuration:
     default = Configuration().as_dict()
     if isinstance(raw, dict):  # a file from before there was a budget, of which there is none unless one says, has none
         raw = {"start": "", **{name: 0 for name, b in BUDGETS.items() if not any(b.usual.values())}, **raw}
+    if isinstance(raw, dict) and "passes" in raw:  # said only where they are kept
+        default["passes"] = True
     bad.keys(raw, tuple(default))
     for name, value in default.items():
         bad.inside(name).type(raw[name], type(value))
