@@ -553,3 +553,14 @@ def test_a_run_with_passes_replays_and_is_read_back(tmp_path: Path) -> None:
     assert "was replayed in the simulator, step by step equal" in " ".join(found.output.split())
     assert read_trace(trace).configuration.passes
     assert CliRunner().invoke(main, ["replay", str(trace)]).exit_code == 0
+
+
+@pytest.mark.slow(seconds=5)
+@pytest.mark.parametrize(
+    "name",
+    ["tree-ladis-rules", "tree-ladis", "tree-never-truncate", "tree-paxos-two-transactions", "tree-requests",
+     "tree-reads-anywhere"],
+)  # fmt: skip
+def test_the_gallery_shows_what_breaks_the_tree(name: str) -> None:
+    found = CliRunner().invoke(main, ["gallery", name])
+    assert found.exit_code == 0, found.output

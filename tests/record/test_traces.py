@@ -14,7 +14,7 @@ from typing import Any
 import itf_py
 import pytest
 
-from invariants import PROPERTIES, property_named, tree
+from invariants import PROPERTIES, ladis_takeover, property_named, takeover, tree
 from traces import (
     EXPORTS,
     Runner,
@@ -595,9 +595,11 @@ def scrambled(layout: Any, chance: random.Random, names: dict[str, Any]) -> Stat
 
 
 def test_every_false_has_its_sentence_and_every_place_of_it_a_value() -> None:
-    """Over histories of any kind; those of the tree are in tests/invariants/test_tree.py."""
+    """Over histories of any kind; those of the tree are in tests/invariants/test_tree.py, and those of two leaders,
+    which no history shows, in tests/invariants/test_premises.py."""
     chance = random.Random(5)
-    judged = [p for p in PROPERTIES if p.of != "step" and p not in tree.PROPERTIES]
+    apart = (*tree.PROPERTIES, *takeover.PROPERTIES, *ladis_takeover.PROPERTIES)
+    judged = [p for p in PROPERTIES if p.of != "step" and p not in apart]
     broken = dict.fromkeys((p.name for p in judged), 0)
     ladis = Configuration(protocol="ladis", txns=3)
     for configuration in (Configuration(txns=3, literal=True), Configuration(protocol="db19", txns=3), ladis):
