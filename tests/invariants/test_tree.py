@@ -3,6 +3,7 @@ records, replays passes, and tries every order of the writes. Neither has a line
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -553,6 +554,21 @@ def test_a_run_with_passes_replays_and_is_read_back(tmp_path: Path) -> None:
     assert "was replayed in the simulator, step by step equal" in " ".join(found.output.split())
     assert read_trace(trace).configuration.passes
     assert CliRunner().invoke(main, ["replay", str(trace)]).exit_code == 0
+
+
+def test_a_report_of_passes_says_so_and_a_forged_one_is_refused(tmp_path: Path) -> None:
+    tiny = "--nodes 1 --txns 1 --timeouts 1 --crashes 0 --losses 0 --no-trace --json --property"
+    for name, forged in (("tree-writes-of-requests", {"passes": None}), ("tree-writes", {"passes": True})):
+        report = json.loads(CliRunner().invoke(main, [*tiny.split(), name]).stdout)
+        assert report["configuration"].get("passes", False) == (name != "tree-writes")
+        saved = tmp_path / "r.json"
+        saved.write_text(json.dumps(report))
+        assert CliRunner().invoke(main, ["report", str(saved), "--rerun"]).exit_code != 2
+        changed = {k: v for k, v in (report["configuration"] | forged).items() if v is not None}
+        saved.write_text(json.dumps(report | {"configuration": changed}))
+        refused = CliRunner().invoke(main, ["report", str(saved), "--rerun"])
+        assert refused.exit_code == 2
+        assert "keep the passes that processes gave up, or not" in " ".join(refused.stderr.split()), refused.stderr
 
 
 @pytest.mark.slow(seconds=5)
