@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from checker.explore.compiled import Compiled
-from invariants import property_named, tree
+from invariants import PROPERTIES, property_named, tree
 from invariants.registry import Property
 from tests.histories import Abcast, Deliver, MadeUp, Recorder, Synthetic, Txn, Walk, model_of
 from tests.models import much
@@ -350,6 +350,34 @@ def test_the_judges_agree_on_random_runs(name: str) -> None:
     if name == "zab":
         assert not Compared.seen["tree-writes", False] + Compared.seen["tree-reads", False]
         assert Compared.seen["tree-writes-of-requests", False] > 0
+
+
+ENOUGH = {
+    "integrity", "total-order", "agreement", "local-primary-order", "primary-integrity", "one-primary-an-epoch",
+    "unique-zxid",
+}  # fmt: skip
+
+
+@pytest.mark.slow(seconds=4)
+def test_what_is_enough_for_the_tree() -> None:
+    """A history with these, now and at every moment before, keeps the tree, if primaries deliver again before they
+    broadcast. In those made up the counters of an epoch grow, but for what unique-zxid refuses."""
+    judges = {p.name: p.holds.__name__ for p in PROPERTIES if p.name in {*ENOUGH, "tree-writes", "tree-reads"}}
+    met: Counter[tuple[bool, bool]] = Counter()
+    for seed in range(much(1500, 300)):
+        s = Watched.beginning(3)
+        ever = dict.fromkeys((*judges, "tree"), True)
+        for event in MadeUp(random.Random(seed), txns=3).history(18).events:
+            if isinstance(event, (Abcast, Deliver)):
+                s.replay(event)
+                ever |= {name: ever[name] and bool(s.names[judge](s.state)) for name, judge in judges.items()}
+                ever["tree"] = ever["tree"] and bool(s.names["tree_known"](s.state))
+        enough = ever["tree"] and all(ever[name] for name in ENOUGH)
+        holds = ever["tree-writes"] and ever["tree-reads"]
+        assert holds or not enough, [shown(e) for e in s.told]
+        met[enough, holds] += len(s.told) > 5
+    assert met[True, True] > 20
+    assert met[False, False] > 20
 
 
 # --- the paper's example -----------------------------------------------------------------------------
