@@ -232,7 +232,7 @@ def epochs_grow(h: History) -> bool:
 
 def judged(protocol: str) -> tuple[Property, ...]:
     """The properties of histories that a protocol's runs are judged by."""
-    return tuple(p for p in PROPERTIES if p.of == HISTORY and p.judges(protocol))
+    return tuple(p for p in PROPERTIES if p.of == HISTORY and p.default and p.judges(protocol))
 
 
 JUDGED = judged("zab")

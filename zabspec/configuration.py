@@ -37,6 +37,7 @@ class Parameters:
     heartbeats: int = UNSET
     power_losses: int = UNSET
     literal: bool = False  # also keep what only the literal invariant 5 asks for
+    passes: bool = False  # also keep the passes that processes gave up (`zabspec/passes.py`)
     max_epoch: int = 0  # 0: derived from the budgets
     channel: int = 0  # 0: derived from the protocol
     budgets: str = ""  # those that the protocol declares besides: "begins=1,refusals=0", in its order
@@ -70,6 +71,11 @@ class Parameters:
         """How many renamings of the processes keep its quorums, the one that changes nothing among them."""
         return len(self.system.renamings) if self.system else math.factorial(self.nodes)
 
+    @property
+    def given_up(self) -> int:
+        """How many passes that a process gives up are kept: one for each fault, if any are."""
+        return max(1, self.faults) if self.passes else 0
+
     def as_dict(self) -> dict[str, str | int]:
-        kept = {"promises": not self.promises, "quorums": bool(self.quorums)}
-        return {name: value for name, value in asdict(self).items() if kept.get(name, True)}
+        usual = {"promises": True, "passes": False, "quorums": ""}  # said only where they are not
+        return {name: value for name, value in asdict(self).items() if name not in usual or value != usual[name]}

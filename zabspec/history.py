@@ -130,10 +130,15 @@ def has_delivered(s: State, p: Node, t: Txn) -> bool:
 
 def end_pass(s: State, p: Node) -> None:
     """Process p gives up its iteration: the next delivery begins a new pass."""
+    note_pass(s, p)
     s.pass_length[p] = 0
     if s.LITERAL == 1:
         s.synced_length[p] = 0
     end_leadership(s, p)
+
+
+def note_pass(s: State, p: Node) -> None:
+    """The pass of p ends. Nothing is kept of it, unless `zabspec/passes.py` stands over this."""
 
 
 def end_leadership(s: State, p: Node) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from types import ModuleType
 
-from zabspec import history
+from zabspec import history, passes
 from zabspec.authoring.alternatives import MOST
 from zabspec.authoring.checks import check_fields
 from zabspec.authoring.declaration import ConfigError
@@ -266,7 +266,9 @@ class Model:
     @property
     def observing(self) -> tuple[ModuleType, ...]:
         """The observed history, of a protocol that has one."""
-        return (history,) if self.protocol.transactions else ()
+        if not self.protocol.transactions:
+            return ()
+        return (history, passes) if self.configuration.passes else (history,)
 
     @cached_property
     def program(self) -> Program:
@@ -275,6 +277,8 @@ class Model:
         union = self.union
         epoch = Int(0, self.epochs, "--max-epoch")
         seen = history.history_fields(c.nodes, c.txns, epoch, self.txn, c.literal, self.protocol.declared.revises)
+        if c.given_up:
+            seen = (*seen, *passes.pass_fields(c.txns, c.given_up))
         spent = [
             name
             for name in dict.fromkeys((*self.world.budgets, *self.protocol.budgets))

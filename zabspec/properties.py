@@ -28,6 +28,8 @@ class Property:
         default: whether it is judged unless named; a documented non-property, or a clause of an invariant, is not.
         protocols: those whose state it speaks of; none: it speaks of what every protocol has, which is the
             observed history (`of` history) and beside it each process's stable `history` (`of` state).
+        passes: whether it reads the passes that processes gave up (`zabspec/passes.py`), which are kept where such a
+            property is named.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Property:
     witness: Judging
     default: bool = True
     protocols: tuple[str, ...] = ()
+    passes: bool = False
 
     def judges(self, protocol: str) -> bool:
         """Whether it can be judged of runs of a protocol."""

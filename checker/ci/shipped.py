@@ -41,6 +41,8 @@ TITLES = {
     "live": "Who waits for ever when all is well",
     "networks": "ZAB over channels that are not its own",
     "ladis08": "ZAB as LADIS 2008 has it",
+    "takeover": "When a new leader takes over",
+    "tree": "A replicated tree above the broadcast",
     "db19": "The node of the db-19 lab",
     "examples": "Protocols of one file",
 }

@@ -16,6 +16,7 @@ from checker.explore.stuttering import EVERY_STEP, why_every_receipt
 from checker.explore.symmetry import asymmetry
 from checker.requests.exploration import ExploreRequest
 from checker.requests.restart import SMALL, not_begun, reduction_off
+from invariants import PROPERTIES
 from invariants.binding import full_namespace
 from invariants.registry import NO_RUNTIME_ERROR, Property
 from zabspec.language.frontend import FrontEnd
@@ -53,6 +54,8 @@ def impossible(report: Claim) -> Iterator[str]:
         yield "a witness is required of a property that was not judged"
     if report["configuration"]["literal"] != (LITERAL in names):
         yield f"its states keep what {LITERAL} asks for, or not, and that is judged, or not"
+    if report["configuration"].get("passes", False) != any(p.passes for p in PROPERTIES if p.name in names):
+        yield "its states keep the passes that processes gave up, or not, and what asks for them is judged, or not"
 
 
 def counted(report: Claim) -> Iterator[str]:

@@ -99,6 +99,7 @@ class ExploreRequest(BoundedRequest):
             ConfigError, LanguageError: the source of the protocol is wrong.
         """
         protocol_named(self.model.protocol)
-        judged = chosen_properties(self.properties, self.model.protocol)
+        judged = chosen_properties(self.properties, self.model.protocol, passes=True)
         literal = any(p.name == LITERAL for p in judged)
-        return judged, self.model.configuration(literal, promises=self.reduction == "auto")
+        passes = any(p.passes for p in judged)
+        return judged, self.model.configuration(literal, promises=self.reduction == "auto", passes=passes)

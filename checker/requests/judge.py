@@ -117,7 +117,7 @@ def own_units(request: JudgeRequest, source: Source) -> tuple[Sequence[Unit], li
         TableError: it is none.
         RequestError: there is no such property, or threads are asked for.
     """
-    from invariants import properties_of
+    from invariants import PROPERTIES, properties_of
     from invariants.registry import HISTORY
     from traces.judging.own import observed_units
 
@@ -126,6 +126,8 @@ def own_units(request: JudgeRequest, source: Source) -> tuple[Sequence[Unit], li
     named = {p.name: p for p in properties_of(source.protocol)}
     known = [name for name, p in named.items() if p.default]
     for name in request.properties:
+        if name in named and name not in known and named[name] in PROPERTIES:
+            raise RequestError(f"{name} is judged by `zabcheck --property {name}`, of explored states alone")
         if name in named and name not in known:
             raise RequestError(f"a table is not judged by {name}: it is an @invariant; @safety is judged of every run")
         if name not in known:
@@ -147,6 +149,8 @@ def check_names(names: tuple[str, ...], known: list[str]) -> None:
     for name in names:
         if name not in known:
             found = [p for p in PROPERTIES if p.name == name]
+            if found and not found[0].default:
+                raise RequestError(f"{name} is judged by `zabcheck --property {name}`, of explored states alone")
             if found and found[0].of == HISTORY:
                 whose = " and ".join(found[0].protocols)
                 raise RequestError(f"{name} is asked of {whose} alone, and a table does not say what it is of")

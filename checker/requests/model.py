@@ -53,11 +53,12 @@ class ModelRequest(Request):
         at_least(self, 1, "max_epoch", "channel")
         check_text(self.quorums)
 
-    def configuration(self, literal: bool = False, promises: bool = False) -> Configuration:
+    def configuration(self, literal: bool = False, promises: bool = False, passes: bool = False) -> Configuration:
         """Return the configuration of the model.
 
         Args:
             literal: it has the fields that the property `invariant-5-literal` reads.
+            passes: it keeps the passes that processes gave up (`zabspec/passes.py`).
             promises: order hooks of the protocol may merge steps (`zabspec/worlds/priority.py`).
 
         Raises:
@@ -91,6 +92,7 @@ class ModelRequest(Request):
                 start=self.start,
                 quorums=self.quorums,
                 promises=promises,
+                passes=passes,
                 **ours,
             )
         except ConfigError as problem:

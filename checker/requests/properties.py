@@ -16,8 +16,11 @@ __all__ = ["LITERAL", "chosen_properties", "required_witnesses"]
 LITERAL = "invariant-5-literal"
 
 
-def chosen_properties(names: Sequence[str], protocol: str) -> list[Property]:
+def chosen_properties(names: Sequence[str], protocol: str, passes: bool = False) -> list[Property]:
     """Return the properties named, or all that are checked by default.
+
+    Args:
+        passes: the states that are checked keep the passes that processes gave up.
 
     Raises:
         RequestError: there is no such property, it is named twice, or the protocol claims none.
@@ -33,6 +36,8 @@ def chosen_properties(names: Sequence[str], protocol: str) -> list[Property]:
         except KeyError:
             hint = near(name, [p.name for p in known]) or f"; {properties_command(protocol)} lists them"
             raise RequestError(f"there is no property {name!r}{hint}") from None
+        if chosen[-1].passes and not passes:
+            raise RequestError(f"{name} is judged by `zabcheck --property {name}` only")
         if not chosen[-1].judges(protocol):
             raise RequestError(f"{name} speaks of the state of {' and '.join(chosen[-1].protocols)}, not of {protocol}")
     usual = [p for p in known if p.default and p.judges(protocol)]

@@ -21,6 +21,7 @@ from tests.protocols.paper_run import Run, gathered, proposed
 from zabspec.history import accept
 from zabspec.language.lang import Node, State
 from zabspec.language.reference import StateView
+from zabspec.language.sentences import sentence_of
 from zabspec.model import Configuration, Model
 from zabspec.worlds.actor import send_to_leader
 from zabspec.zab import (
@@ -279,6 +280,65 @@ def nothing_more_under_a_leader(s: Synthetic) -> Iterator[None]:
     s.state.stage[2] = 4
 
 
+def two_writes_answered(s: Synthetic) -> Iterator[None]:
+    a, b = s.abcast(0, 1), s.abcast(1, 2)
+    s.deliver(2, a, b)  # neither was computed from the other
+    yield
+    c = s.abcast(0, 1)
+    yield
+    s.deliver(0, c)
+
+
+def two_writes_one_of_which_was_known(s: Synthetic) -> Iterator[None]:
+    a = s.abcast(0, 1)
+    s.deliver(1, a)
+    b = s.abcast(1, 2)
+    yield
+    s.deliver(2, b)
+
+
+def a_later_server_to_read_at(s: Synthetic) -> Iterator[None]:
+    a, b = s.abcast(0, 1), s.abcast(0, 1)
+    s.deliver(0, b)
+    yield
+    s.deliver(1, a)  # from where a session may go to the first
+
+
+def w3_with_w1_and_without_w2(s: Synthetic) -> Iterator[None]:
+    w1 = s.abcast(0, 1)
+    s.abcast(0, 1)
+    s.deliver(1, w1)
+    yield
+    w3 = s.abcast(1, 2)
+    yield
+    s.deliver(1, w3)
+
+
+def delivered_again(s: Synthetic) -> Iterator[None]:
+    a = s.abcast(0, 1)
+    s.end_pass(1)
+    s.deliver(1, a)
+    yield
+    s.end_pass(1)
+    yield
+    s.deliver(1, a)
+
+
+def leads(s: Synthetic, l: int, epoch: int) -> None:
+    """Process l is an established leader, of zab or of ladis, in memory alone."""
+    s.state.role[l], s.state.leader[l], s.state.new_epoch[l], s.state.stage[l] = 2, l, epoch, 4
+
+
+def two_lead_at_once(s: Synthetic) -> Iterator[None]:
+    leads(s, 1, 1)
+    yield
+    leads(s, 0, 1)
+    yield
+    s.state.new_epoch[0], s.state.stage[0] = 2, 3
+    yield
+    s.state.stage[0] = 4
+
+
 PREMISES: tuple[tuple[str, Story], ...] = (
     ("ladis-total-order", the_same_two),
     ("reliable-delivery", nothing_more_under_a_leader),
@@ -313,6 +373,15 @@ PREMISES: tuple[tuple[str, Story], ...] = (
     ("durability", no_more_than_a_quorum_has_it),
     ("durability", established_when_a_quorum_had_it),
     ("delivered-stands", replaced_after_a_delivery),
+    ("previous-leader-abandoned", two_lead_at_once),
+    ("ladis-previous-leader-abandoned", two_lead_at_once),
+    ("tree-writes", two_writes_answered),
+    ("tree-writes", two_writes_one_of_which_was_known),
+    ("tree-reads", a_later_server_to_read_at),
+    ("tree-reads-anywhere", a_later_server_to_read_at),
+    ("tree-example", w3_with_w1_and_without_w2),
+    ("tree-example-of-requests", w3_with_w1_and_without_w2),
+    ("tree-writes-of-requests", delivered_again),
 )
 
 
@@ -320,7 +389,7 @@ def blank(name: str) -> Synthetic:
     """A history with nothing in it, of a protocol that the property speaks of."""
     protocol = (property_named(name, PROPERTIES).protocols or ("zab",))[0]
     if protocol == "zab":
-        return Synthetic(model_of(Configuration(txns=4, max_epoch=3, literal=True)))
+        return Synthetic(model_of(Configuration(txns=4, max_epoch=3, literal=True, passes=True)))
     return Synthetic(model_of(Configuration(protocol=protocol, txns=4)))
 
 
@@ -332,6 +401,53 @@ def test_a_premise_is_met_here_and_not_just_short_of_it(name: str, story: Story)
     for k, _ in enumerate(story(s)):
         assert not witness(s.state), f"already at the stop {k + 1}"
     assert witness(s.state)
+
+
+def follows(s: Synthetic, f: int, l: int) -> None:
+    """Process f has acknowledged the epoch of leader l, of zab or of ladis, and what it promised."""
+    s.state.role[f], s.state.leader[f] = s.state.role[f] or 1, l
+    if "synced" in s.model.program.layout.fields:
+        s.state.synced[f] = f != l
+    else:
+        s.state.phase[f], s.state.promised_epoch[f] = SYNCHRONIZATION, s.state.new_epoch[l]
+
+
+@pytest.mark.parametrize("name", ["previous-leader-abandoned", "ladis-previous-leader-abandoned"])
+def test_a_leader_that_a_quorum_follows_is_not_abandoned(name: str) -> None:
+    s = blank(name)
+    p = property_named(name, PROPERTIES)
+
+    def verdict() -> object:
+        return s.names[p.holds.__name__](s.state)
+
+    leads(s, 1, 1)
+    leads(s, 0, 2)
+    follows(s, 0, 0)
+    follows(s, 1, 1)
+    assert verdict()
+    follows(s, 2, 0)
+    assert verdict()
+    follows(s, 2, 1)
+    assert "only {p0} " in sentence_of(verdict())
+    s.state.leader[2] = 0
+    assert verdict()
+    follows(s, 2, 1)
+    s.state.new_epoch[0] = 1  # two leaders of one epoch break another property
+    assert verdict()
+
+
+def test_who_has_promised_another_epoch_has_abandoned_the_leader() -> None:
+    s = blank("previous-leader-abandoned")
+    leads(s, 1, 1)
+    leads(s, 0, 2)
+    for f, l in ((0, 0), (1, 1), (2, 1)):
+        follows(s, f, l)
+    holds = s.names["previous_leader_abandoned"]
+    assert not holds(s.state)
+    s.state.phase[2] = DISCOVERY  # it has asked the leader, and not acknowledged its epoch
+    assert holds(s.state)
+    s.state.phase[2], s.state.promised_epoch[2] = BROADCAST, 2
+    assert holds(s.state)
 
 
 def test_every_premise_is_tried_both_ways() -> None:

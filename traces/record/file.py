@@ -241,6 +241,8 @@ def _configuration(raw: Any) -> Configuration:
     given = dict(raw) if isinstance(raw, dict) else raw
     quorums = given.pop("quorums", "") if isinstance(given, dict) else ""  # of a file that says none: majorities
     bad.inside("quorums").type(quorums, str)
+    if isinstance(given, dict) and "passes" in given:  # said only where they are kept
+        default["passes"] = True
     bad.keys(given, tuple(default))
     for name, value in default.items():
         bad.inside(name).type(given[name], type(value))

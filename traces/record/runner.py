@@ -121,7 +121,8 @@ class Runner:
 
 def evaluated(model: Model) -> list[Property]:
     """The properties in evaluating which a run may meet an error, those that are judged by default first."""
-    known = [p for p in properties_of(model.configuration.protocol) if p.judges(model.configuration.protocol)]
+    c = model.configuration
+    known = [p for p in properties_of(c.protocol) if p.judges(c.protocol) and (c.passes or not p.passes)]
     return sorted(known, key=lambda p: not p.default)
 
 

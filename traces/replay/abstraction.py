@@ -44,12 +44,14 @@ class TraceCluster(Cluster):
     Attributes:
         log_room: room in a history.
         keeps_literal: whether the configuration asks for what the literal invariant 5 does.
+        keeps_passes: how many passes of a process it keeps.
         due_room: room for so many proposals on the schedule, if that is more than can be abcast.
     """
 
     log_room: int = 0
     keeps_literal: bool = False
     due_room: int = 0
+    keeps_passes: int = 0
 
     @property
     def due(self) -> int:
@@ -62,6 +64,10 @@ class TraceCluster(Cluster):
     @property
     def literal(self) -> bool:
         return self.keeps_literal
+
+    @property
+    def given_up(self) -> int:
+        return self.keeps_passes
 
     @cached_property
     def slots(self) -> int:
@@ -82,7 +88,7 @@ class TraceCluster(Cluster):
         text = model.protocol.text.digest
         return TraceCluster(
             c.protocol, c.variant, c.nodes, c.txns, True, model.epochs, oracle, budgets, text, c.start, c.quorums,
-            log, c.literal, due,
+            log, c.literal, due, c.given_up,
         )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
 
-from zabspec import history
+from zabspec import history, passes
 from zabspec.language import NODE, Bool, Field, Int, Role, Schema
 from zabspec.language.program import Program
 from zabspec.protocols.registry import PROTOCOLS, Parts, Protocol, Sizes
@@ -73,6 +73,11 @@ class Cluster:
         return False
 
     @property
+    def given_up(self) -> int:
+        """How many passes that a process gives up are observed."""
+        return 0
+
+    @property
     def parts_of(self) -> Protocol:
         found = PROTOCOLS[self.protocol]
         return (found.electing or found) if self.oracle else found
@@ -111,7 +116,9 @@ class Cluster:
             return (unobserved,), unobserved.unobserved_fields(k)
         epoch, revises = parts.txn.fields["epoch"], self.parts_of.declared.revises
         kept = history.history_fields(self.nodes, k, epoch, parts.txn, self.literal, revises)
-        return (history, observed), (*kept, *observed.observed_fields(self.nodes, parts.types["History"]))
+        noted = passes.pass_fields(k, self.given_up) if self.given_up else ()
+        modules = (history, passes, observed) if self.given_up else (history, observed)
+        return modules, (*kept, *noted, *observed.observed_fields(self.nodes, parts.types["History"]))
 
     @property
     def own(self) -> tuple[tuple[ModuleType, ...], tuple[Field, ...]]:

@@ -1,0 +1,75 @@
+"""`examples/ladis_without_commit.py`: what a run does, and what a transaction costs."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+
+TOP = Path(__file__).parents[2]
+PROTOCOL = str(TOP / "examples/ladis_without_commit.py")
+PAGE = (TOP / "docs/ladis.md").read_text()
+
+
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("commit_price", TOP / "docs/commit_price.py")
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    sys.modules["commit_price"] = made  # its dataclasses look for their module
+    spec.loader.exec_module(made)
+    return made
+
+
+PRICE = generator()
+
+
+@pytest.mark.parametrize("nodes", [3, 4, 5])
+@pytest.mark.parametrize("variant", ["", "acks-to-all"])
+def test_a_transaction_costs_what_the_page_says(nodes: int, variant: str) -> None:
+    others, majority = nodes - 1, nodes // 2 + 1
+    price = PRICE.measured(nodes, variant)
+    if variant:
+        assert price.messages == {"PROPOSE": others, "ACK": others * others}
+        assert (price.leader, price.followers) == (2, 1 if majority == 2 else 2)
+    else:
+        assert price.messages == {"PROPOSE": others, "ACK": others, "COMMIT": others}
+        assert (price.leader, price.followers) == (2, 3)
+
+
+@pytest.mark.slow(seconds=3)
+def test_the_table_is_what_is_measured() -> None:
+    written = PRICE.TABLE.search(PAGE)
+    assert written is not None
+    assert written[2] == PRICE.table()
+
+
+def test_a_price_is_refused_where_somebody_does_not_deliver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PRICE, "APART", 24)  # the next transaction comes before the COMMIT of the one before arrives
+    with pytest.raises(ValueError, match="is delivered by"):
+        PRICE.measured(3, "")
+
+
+@pytest.mark.slow(seconds=4)
+@pytest.mark.parametrize("name", ["ladis-with-commit", "ladis-without-commit", "ladis-acks-of-any-epoch"])
+def test_the_gallery_has_what_holds_and_what_breaks(name: str) -> None:
+    found = CliRunner().invoke(main, ["gallery", name])
+    assert found.exit_code == 0, found.output
+
+
+def test_without_commit_nobody_sends_one(tmp_path: Path) -> None:
+    events = tmp_path / "events.jsonl"
+    words = ["--takeovers", "2", "--proposals", "6", "--rounds", "400", "--variant", "acks-to-all"]
+    done = CliRunner().invoke(main, ["simulate", "--protocol", PROTOCOL, *words, "--check", "--events", str(events)])
+    assert done.exit_code == 0, done.output
+    rows = [json.loads(line) for line in events.read_text().splitlines()]
+    kinds = {row["message"]["kind"] for row in rows if row["event"] == "send"}
+    assert kinds == {"NEWEPOCH", "ACK_E", "NEWLEADER", "PROPOSE", "ACK"}
+    assert sum(row["event"] == "abdeliver" for row in rows) >= 6

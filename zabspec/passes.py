@@ -1,0 +1,30 @@
+"""The passes that processes gave up, kept beside the observed history where a property asks for them.
+
+What a process delivers in its next pass it delivers again. That changes nothing where deliveries are idempotent, so the
+observed history has the longest pass alone; an application that does again what is delivered again needs them all.
+"""
+
+from __future__ import annotations
+
+from zabspec.language import NODE, Field, Int, Role, Seq
+from zabspec.language.lang import Node, State
+
+__all__ = ["note_pass", "pass_fields"]
+
+
+def pass_fields(txns: int, most: int) -> tuple[Field, ...]:
+    """Return the field that has the passes.
+
+    Args:
+        txns: transactions that may be abcast.
+        most: passes that a process may give up after a delivery.
+    """
+    passes = Seq(Int(0, txns, "--txns"), most, "--timeouts")
+    doc = "how many transactions it delivered in each pass that it gave up, if any"
+    return (Field("given_up", passes, Role.GHOST, (NODE,), doc, observed=True),)
+
+
+def note_pass(s: State, p: Node) -> None:
+    """The pass of p ends; one without a delivery is none."""
+    if s.pass_length[p] > 0:
+        s.given_up[p].append(s.pass_length[p])
