@@ -507,29 +507,34 @@ def tree_example_of_requests(h: State) -> bool:
 PROPERTIES = (
     Property(
         "tree-writes", HISTORY, "LADIS'08 2",
-        "two writes are answered, one computed from the other", tree_writes, two_answered, default=False,
+        "two writes are answered, one computed from the other", tree_writes, two_answered,
+        default=False, tables=False,
     ),
     Property(
         "tree-reads", HISTORY, "LADIS'08 2",
-        "a session may move to a server that has what it read", tree_reads, a_session_moves, default=False,
+        "a session may move to a server that has what it read", tree_reads, a_session_moves,
+        default=False, tables=False,
     ),
     Property(
         "tree-reads-anywhere", HISTORY, "LADIS'08 2",
-        "a session may move to a server that has what it read", tree_reads_anywhere, a_session_moves, default=False,
+        "a session may move to a server that has what it read", tree_reads_anywhere, a_session_moves,
+        default=False, tables=False,
     ),
     Property(
         "tree-example", HISTORY, "LADIS'08 2",
         "w2 follows w1, w3 is broadcast with w1 and without w2, and w1 and w3 are delivered",
-        tree_example, tree_example_made, default=False,
+        tree_example, tree_example_made,
+        default=False, tables=False,
     ),
     Property(
         "tree-writes-of-requests", STATE, "LADIS'08 2",
-        "a server delivers again what it had delivered", tree_writes_of_requests, tree_replayed, default=False,
-        passes=True,
+        "a server delivers again what it had delivered", tree_writes_of_requests, tree_replayed,
+        default=False, tables=False, passes=True,
     ),
     Property(
         "tree-example-of-requests", STATE, "LADIS'08 2",
         "w2 follows w1, w3 is broadcast with w1 and without w2, and w1 and w3 are delivered",
-        tree_example_of_requests, tree_example_made, default=False, passes=True,
+        tree_example_of_requests, tree_example_made,
+        default=False, tables=False, passes=True,
     ),
 )  # fmt: skip

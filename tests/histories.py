@@ -231,8 +231,8 @@ def epochs_grow(h: History) -> bool:
 
 
 def judged(protocol: str) -> tuple[Property, ...]:
-    """The properties of histories that a protocol's runs are judged by."""
-    return tuple(p for p in PROPERTIES if p.of == HISTORY and p.default and p.judges(protocol))
+    """The properties of histories that a protocol's runs, and their tables, are judged by."""
+    return tuple(p for p in PROPERTIES if p.of == HISTORY and p.tables and p.judges(protocol))
 
 
 JUDGED = judged("zab")

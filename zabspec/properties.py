@@ -30,6 +30,7 @@ class Property:
             observed history (`of` history) and beside it each process's stable `history` (`of` state).
         passes: whether it reads the passes that processes gave up (`zabspec/passes.py`), which are kept where such a
             property is named.
+        tables: whether the rows of an event table tell all that it reads of the observed history.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Property:
     default: bool = True
     protocols: tuple[str, ...] = ()
     passes: bool = False
+    tables: bool = True
 
     def judges(self, protocol: str) -> bool:
         """Whether it can be judged of runs of a protocol."""

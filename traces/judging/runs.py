@@ -32,12 +32,12 @@ def number_of(p: Property) -> int | None:
 JUDGED: tuple[Property, ...] = tuple(
     p
     for p in PROPERTIES
-    if p.default
+    if p.tables
     and ((p.of == HISTORY and (not p.protocols or number_of(p) is not None)) or (p.of == STATE and not p.protocols))
 )
-"""The properties of what every protocol has that are judged by default, in the order of `PROPERTIES`: of histories,
-and of each process's stable one, which rows do not tell. What one protocol alone is asked is not among them unless a
-kernel judges it: a table does not say of which protocol it is."""
+"""The properties of what every protocol has, in the order of `PROPERTIES`: of histories, and of each process's stable
+one, which rows do not tell. What one protocol alone is asked is not among them unless a kernel judges it: a table does
+not say of which protocol it is."""
 
 # Those that a kernel judges, each by the number of its name.
 KERNEL: dict[str, int] = {p.name: n for p in JUDGED if (n := number_of(p)) is not None}
