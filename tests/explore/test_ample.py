@@ -152,9 +152,9 @@ def ample_steps(code: Narrowing, state: bytes, after: list[tuple[int, bytes]]) -
     return steps
 
 
-def search_by_the_definition(code: Narrowing, depth: int | None, sizes: set[int]) -> list[int]:
-    """The new states of each level, of a search in CPython with ample sets and nothing else; and how many steps the
-    ample sets had that were enough."""
+def search_by_the_definition(code: Narrowing, depth: int | None, sizes: set[int], merges: bool = False) -> list[int]:
+    """The new states of each level, of a search in CPython with ample sets and nothing else, or classes of what was
+    observed besides; and how many steps the ample sets had that were enough."""
     size, left = code.layout.size, code.model.program.python["remaining_work"]
     code.typed_namespace()
     made: dict[str, Any] = {"as_bytes": lambda state: state, "State": bytes}
@@ -176,23 +176,22 @@ def search_by_the_definition(code: Narrowing, depth: int | None, sizes: set[int]
                 sizes.add(len(ample))
                 after = [(0, data) for data in few]
             for _, data in after:
-                held = code.state(data)
-                code.abstract_ghosts(code.state(state), held)
-                new[bytes(held.raw)[:size]] = None
+                new[code.standing_for(data[:size]) if merges else data[:size]] = None
         level = [state for state in new if state not in seen]
         seen.update(level)
     return levels
 
 
 @pytest.mark.slow(seconds=3)
-def test_the_states_visited_are_those_of_the_definition() -> None:
+@pytest.mark.parametrize("merges", [False, True])
+def test_the_states_visited_are_those_of_the_definition(merges: bool) -> None:
     """Level by level. A process that is ample may have several steps: all of them are taken."""
     sizes: set[int] = set()
     some: list[tuple[Configuration, int | None]] = [(replace(SMALL, nodes=2, txns=txns), None) for txns in (1, 2)]
     for configuration, depth in [*some, (CRASHES, 10)]:  # of three processes a later one may be ample
         code = narrowing(configuration, False)
-        visited = AmpleExplorer(code, 1).run(Limits(depth=depth), keep_going=True)
-        assert visited.levels == search_by_the_definition(code, depth, sizes)
+        visited = AmpleExplorer(code, 1).run(Limits(depth=depth), keep_going=not merges)
+        assert visited.levels == search_by_the_definition(code, depth, sizes, merges)
     assert sizes == {1, 2}
 
 
