@@ -38,12 +38,12 @@ from zabspec.model import Model
 
 __all__ = ["Classes", "Plan", "classes_of", "observe_text", "plan_of", "value_text"]
 
-MOST_VALUES = 1 << 21  # values of an automaton
+MOST_VALUES = 1 << 20  # values of an automaton
 MOST_COMBINATIONS = 4096  # of what fields of the protocol may hold that a property reads beside a value
 
 # What is called, with which arguments: p is a process, e an epoch, c the number of an abcast. An abcast has an epoch
-# that is not 0, and the next counter of its epoch; what is delivered was abcast. A call that there is no letter for leads
-# to a value that is none of the automaton's, which the kernel notes: what is abcast or delivered is in the value.
+# that is not 0, and the next counter of its epoch; what is delivered was abcast. A call that is not among these makes a
+# value that the automaton does not have, which the kernel notes: what is abcast or delivered is in the value.
 LETTERS: Mapping[str, tuple[str, ...]] = {
     "abcast": (
         "if s.abcasts >= s.TXNS or c != 0:",
@@ -537,7 +537,7 @@ def automaton_of(code: Any, plan: Plan, most: int) -> Automaton | str:
     width = code.numbers["VALUE_WORDS"]
     letters = letters_of(code.model, plan)
     given = (ctypes.c_int64 * (1 + 4 * len(letters)))(len(letters), *(x for letter in letters for x in letter))
-    room = min(most, 1 << 15)
+    room = min(most, 1 << 16)
     while True:
         values, ways = Block(8 * width * room), Block(4 * len(letters) * room)
         rows = 2 * room
@@ -555,7 +555,7 @@ def automaton_of(code: Any, plan: Plan, most: int) -> Automaton | str:
             return f"what {[*LETTERS][letters[-2 - count][0]]} returns depends on what is merged"
         if room >= most:
             return f"observations lead to more than {most:,} values"
-        room = min(most, 4 * room)
+        room = min(most, 16 * room)
     found = values.words(0, width * count)
     return Automaton(letters, [tuple(found[k : k + width]) for k in range(0, len(found), width)], ways, table, rows)
 

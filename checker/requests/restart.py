@@ -93,7 +93,8 @@ def restarted(
             exploration.add_first(first)
             if conclusive(exploration):
                 return exploration
-            suspected, one, error = exploration.suspected, exploration.suspects_one, exploration.error
+            suspected = exploration.suspected or tuple(exploration.violations)
+            one, error = exploration.suspects_one, exploration.error
             if exploration.stopped and not exploration.apart:
                 found = further(first, exploration)
                 return replace(found, suspected=suspected, suspects_one=one, violations=first.violations)

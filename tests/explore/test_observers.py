@@ -31,6 +31,7 @@ from checker.explore.reducible import why_not_narrowed
 from checker.explore.result import Limits
 from invariants.registry import STEP, Property
 from tests.models import judged, much
+from tests.second.harness.searching import Recording
 from zabspec.language import tree as t
 from zabspec.language.derive import Permutations
 from zabspec.model import Configuration, Model
@@ -207,6 +208,23 @@ def walked(code: Narrowing, seed: int, runs: int, length: int = 90) -> Iterator[
             shown = [after for _, after in steps if after[:history] != state[:history]]
             after = source.choice(shown if shown and source.random() < 0.5 else [after for _, after in steps])
             state = after[:size]
+
+
+@pytest.mark.slow(seconds=4)
+@pytest.mark.parametrize("timeouts", [0, *range(1, much(2, 1))])
+def test_every_state_goes_on_as_what_stands_for_its_class(timeouts: int) -> None:
+    """Every orbit that there is, and each of its steps."""
+    configuration = replace(USUAL, timeouts=timeouts)
+    explorer = Recording(Compiled(Model(configuration), judged("zab"), True))
+    explorer.run(Limits())
+    code = narrowing(configuration, wanted=None)
+    every = (1 << len(code.properties)) - 1
+    other = 0
+    for _, state in explorer.found:
+        standing = code.standing_for(state)
+        other += standing != state
+        assert unlike(code, state, standing, every) == ""
+    assert other > len(explorer.found) / 20
 
 
 def protocols() -> list[tuple[str, str]]:
