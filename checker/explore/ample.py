@@ -203,8 +203,8 @@ class Narrowing(Reducing):
     def tell(self, work: int, merges: bool = True) -> None:
         """Tell a thread of the kernel where the classes are; or that there are none, and nothing is merged."""
         table, standing = (block.address - work for block in self.known)
-        words = [int(merges and self.classes.classes > 0), standing, table, self.classes.rows]
-        (ctypes.c_int64 * len(words)).from_address(work + self.numbers["OBSERVERS_AT"])[:] = words
+        words = (ctypes.c_int64 * 4)(int(merges and self.classes.classes > 0), standing, table, self.classes.rows)
+        ctypes.memmove(work + self.numbers["OBSERVERS_AT"], words, ctypes.sizeof(words))
 
     def visited(self, data: bytes) -> tuple[int, bytes]:
         state = self.state(data)
