@@ -276,7 +276,7 @@ class Narrowing(Reducing):
         self.front.function(own)
         self.plan = self.planned()
         reads, free = self.front.program.reads[own], self.free()
-        self.leaves_out_states = bool(free) or not self.plan.why_not
+        self.leaves_out_states = bool(free)
         return "\n\n\n".join(
             (
                 super().also_text(),
@@ -349,7 +349,7 @@ class AmpleExplorer(ReducedExplorer):
         for work in (ctypes.addressof(code._work), *(slot.work.address for slot in self.slots)):
             code.tell(work, self.merges)
         result = super().run(limits, keep_going, progress)
-        result.narrowed = code.code.facts["leaves_out_states"]
+        result.narrowed = code.code.facts["leaves_out_states"] or self.merges
         result.merged = code.classes.sentence() if self.merges else ""
         result.suspected = tuple(result.violations)
         if self.merges and result.violations.keys() & (alone := set(code.broken_alone)):
