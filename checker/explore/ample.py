@@ -10,11 +10,12 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from types import ModuleType
 from typing import Any
 
-from checker.explore import ample_kernel, ghost_kernel, kernel, sleep_kernel
+from checker.explore import ample_kernel, kernel, observer_kernel, sleep_kernel
 from checker.explore.breadth_first import Keeper, LevelGroup, Progress
+from checker.explore.memory import Block
+from checker.explore.observers import Classes, Plan, classes_of, observe_text, plan_of, value_text
 from checker.explore.reduced import ReducedExplorer
 from checker.explore.reduction import Reducing, collisions, pairs_of
 from checker.explore.result import Exploration, Limits
@@ -24,28 +25,15 @@ from zabspec.language import tree as t
 from zabspec.language.conventions import Conventions
 from zabspec.language.footprints import Case, Names, Touch, footprints, guards
 from zabspec.language.frontend import FrontEnd
+from zabspec.language.jit import MachineCode
 from zabspec.language.kinds import Seq
 from zabspec.language.locality import StepLocality
 from zabspec.language.schema import Layout, Role
+from zabspec.model import Model
 
 __all__ = ["AmpleExplorer", "Narrowing", "conclusive", "free_cases"]
 
 PTR = ctypes.c_void_p
-
-# The ghosts of which the kernel drops a part (`ghost_kernel.py`), and what it reads of others to know which.
-FORGOTTEN = frozenset({"abcast_by", "abcast_after"})
-TELLING = frozenset({"abcasts", "abcast_txn", "abcast_attempt"})
-
-# The properties that say the same whether these are dropped or not (tests/explore/test_forgetting.py).
-JUDGED_ALIKE = frozenset(
-    {
-        "integrity", "total-order", "agreement", "local-primary-order", "global-primary-order", "primary-integrity",
-        "po-causal-order", "strict-causality", "prefix", "causal-order", "ladis-total-order", "reliable-delivery",
-        "invariant-1", "invariant-2", "invariant-3", "invariant-4", "invariant-5", "invariant-5-literal",
-        "one-primary-an-epoch", "one-leader-an-epoch", "chosen-in-later-histories", "delivered-is-chosen",
-        "unique-zxid", "durability",
-    }
-)  # fmt: skip
 
 OF_ITS_LEADER = (("a",), ("b",))  # what is read of a process on its own, or of the one that it follows
 APART = sum(1 << k for k in range(16) if not k & 1)  # the ways in which the processes that take two steps are two
@@ -153,14 +141,6 @@ def asked_of(p: Property) -> list[str]:
     return [f.__name__ for f in ((p.holds,) if p in OF_PAPERS else (p.holds, p.witness))]
 
 
-def forgets(layout: Layout, properties: Collection[Property]) -> bool:
-    """Whether a part of some ghosts may be dropped: they are there, and all that is judged is known to be judged alike,
-    which is said of the papers' properties only, as they stand here."""
-    return layout.fields.keys() >= FORGOTTEN | TELLING and all(
-        p.name in JUDGED_ALIKE and p in OF_PAPERS for p in properties
-    )
-
-
 def returns(body: Sequence[t.Stmt]) -> list[t.Return]:
     """Every return among some statements, those inside others too."""
     found = []
@@ -175,24 +155,75 @@ def returns(body: Sequence[t.Stmt]) -> list[t.Return]:
     return found
 
 
+I64 = ctypes.c_int64
+
+
 class Narrowing(Reducing):
-    """A model in machine code that explores with ample sets, and with sleep sets where no process is on its own."""
+    """A model in machine code that explores with ample sets, with sleep sets where no process is on its own, and with
+    classes in the place of what was observed.
 
-    also_modules = (sleep_kernel, ample_kernel, ghost_kernel)
-    exports: Mapping[str, tuple[Any, ...]] = {**Reducing.exports, "abstract_ghosts": (None, PTR, PTR)}
-    abstract_ghosts: Any
+    Args:
+        model, properties, symmetry: as of `Compiled`.
+        wanted: the properties whose premises are still to be met; None: all. Of others no search tells whether a state
+            meets it.
+    """
 
-    @property
-    def kernels(self) -> tuple[ModuleType, ...]:
-        """The modules of kernels: that of ghost abstraction only where ghosts are abstracted."""
-        return tuple(m for m in super().kernels if self.abstracts or m is not ghost_kernel)
+    also_modules = (sleep_kernel, ample_kernel, observer_kernel)
+    exports: Mapping[str, tuple[Any, ...]] = {
+        **Reducing.exports,
+        "enter_class": (None, PTR, PTR, PTR),
+        "restore_ghosts": (None, PTR, PTR),
+        "observe": (I64, PTR, I64, I64, I64, I64),
+        "enter_value": (None, PTR, PTR, I64),
+        "close_values": (I64, PTR, I64, I64, I64, PTR, I64, PTR, PTR, PTR),
+        "refine_classes": (I64, PTR, PTR, PTR, I64, I64, PTR, I64),
+        "judge_values": (None, PTR, PTR, I64, ctypes.c_bool, PTR, PTR),
+    }
+    enter_class: Any
+    restore_ghosts: Any
+    observe: Any
+    enter_value: Any
+    close_values: Any
+    refine_classes: Any
+    judge_values: Any
 
-    @cached_property
-    def abstracts(self) -> bool:
-        """Whether a part of some ghosts is dropped: nothing that is judged asks for it, and nothing that decides which
-        steps are possible, as an oracle of the protocol's own may."""
-        asked = self.model.program.typed(("enabled", "apply")).reads["enabled"]
-        return forgets(self.layout, self.properties) and not FORGOTTEN & asked
+    def __init__(
+        self, model: Model, properties: Sequence[Property], symmetry: bool, wanted: Collection[str] | None = None
+    ) -> None:
+        self.wanted = frozenset(p.name for p in properties if wanted is None or p.name in wanted)
+        super().__init__(model, properties, symmetry)
+        self.classes = Classes.of_fact(self.code.facts["classes"])
+        self.kept_premises: int = self.code.facts["kept_premises"]
+        self.broken_alone: list[str] = self.code.facts["broken_alone"]
+        self.known = Block(len(self.classes.table)), Block(len(self.classes.standing))
+        for block, data in zip(self.known, (self.classes.table, self.classes.standing), strict=True):
+            block.map[: len(data)] = data
+        self.tell(ctypes.addressof(self._work))
+
+    def tell(self, work: int, merges: bool = True) -> None:
+        """Tell a thread of the kernel where the classes are; or that there are none, and nothing is merged."""
+        table, standing = (block.address - work for block in self.known)
+        words = (ctypes.c_int64 * 4)(int(merges and self.classes.classes > 0), standing, table, self.classes.rows)
+        ctypes.memmove(work + self.numbers["OBSERVERS_AT"], words, ctypes.sizeof(words))
+
+    def visited(self, data: bytes) -> tuple[int, bytes]:
+        state = self.state(data)
+        self.enter_class(state, self._work, ctypes.create_string_buffer(8 * kernel.REPORT))
+        return self.canonical(bytes(state.raw)[: self.layout.size])
+
+    def standing_for(self, data: bytes) -> bytes:
+        """The state that is expanded for a state: its value is the one that stands for its class."""
+        state = self.state(data)
+        self.enter_class(state, self._work, ctypes.create_string_buffer(8 * kernel.REPORT))
+        self.restore_ghosts(state, self._work)
+        return bytes(state.raw)[: self.layout.size]
+
+    def _examine(self, code: MachineCode) -> dict[str, Any]:
+        found = super()._examine(code)
+        classes = (
+            classes_of(self, self.plan, self.reads) if not self.plan.why_not else Classes(why_not=self.plan.why_not)
+        )
+        return {**found, "classes": classes.fact()}
 
     def typed_namespace(self, reads: FrontEnd | None = None) -> dict[str, Any]:
         self.front = reads or self.front_end()
@@ -229,11 +260,23 @@ class Narrowing(Reducing):
             if x.field not in fields or fields[x.field].role is not Role.BUDGET or fields[x.field].observed
         }
 
+    def planned(self) -> Plan:
+        """What is merged of ghosts."""
+        typed = self.model.program.typed(("enabled", "apply"))
+        also = (self.conventions.own, self.conventions.where, "remaining_work")
+        judging = (f.__name__ for p in self.properties for f in (p.holds, p.witness))
+        for name in (*also, *judging):
+            self.front.function(name)
+        self.reads = {**typed.reads, **self.front.program.reads}
+        program = t.TypedProgram(typed.functions, typed.sites, typed.steps, self.reads)
+        return plan_of(self.model, program, self.properties, self.wanted, also)
+
     def also_text(self) -> str:
         own = self.conventions.own
         self.front.function(own)
+        self.plan = self.planned()
         reads, free = self.front.program.reads[own], self.free()
-        self.leaves_out_states = bool(free) or self.abstracts
+        self.leaves_out_states = bool(free)
         return "\n\n\n".join(
             (
                 super().also_text(),
@@ -241,24 +284,43 @@ class Narrowing(Reducing):
                 free_text(self.layout, free, self.conventions),
                 changed_text(self.layout, "visible_changed", self.read_of_states),
                 changed_text(self.layout, "ample_changed", reads),
+                value_text(self.layout, self.plan),
+                observe_text(self.plan),
             )
         )
 
     def also_key(self) -> tuple[object, ...]:
-        return ("ample sets", *super().also_key())
+        return ("ample sets", sorted(self.wanted), *super().also_key())
 
     def also_facts(self, typed: t.TypedProgram) -> dict[str, Any]:
-        return {**super().also_facts(typed), "leaves_out_states": self.leaves_out_states}
+        kept = self.plan.premises | sum(
+            1 << k for k, p in enumerate(self.properties) if not self.reads[p.witness.__name__] & self.plan.fields
+        )
+        return {
+            **super().also_facts(typed),
+            "leaves_out_states": self.leaves_out_states,
+            "kept_premises": kept,
+            "broken_alone": [p.name for k, p in enumerate(self.properties) if self.plan.pure >> k & 1],
+        }
 
     @cached_property
     def numbers(self) -> dict[str, int]:
         n = super().numbers
         at = n["RELATION_AT"] + 2 * n["CASES"] ** 2
-        return {**n, "AMPLE_AT": at, "ABSTRACTS_GHOSTS": self.abstracts}
+        width = self.layout.history_size // 8
+        known = at + 8 * ample_kernel.AMPLE_WORDS
+        return {
+            **n,
+            "MERGES": True,
+            "AMPLE_AT": at,
+            "OBSERVERS_AT": known,
+            "CODED_AT": known + 8 * (observer_kernel.HAD + width),
+            "VALUE_WORDS": width,
+        }
 
     @property
     def work(self) -> int:
-        return self.numbers["AMPLE_AT"] + 8 * ample_kernel.AMPLE_WORDS
+        return self.numbers["CODED_AT"] + 8 * self.numbers["VALUE_WORDS"]
 
 
 class AmpleExplorer(ReducedExplorer):
@@ -266,19 +328,39 @@ class AmpleExplorer(ReducedExplorer):
 
     code: Narrowing
 
+    merges = False  # whether what was observed is hashed and compared by its class
+
+    def masks(self) -> tuple[int, int, int, int]:
+        """As without reduction, but for premises that classes do not keep: which states meet them is not known."""
+        live, live_steps, want, want_steps = super().masks()
+        return live, live_steps, want & self.code.kept_premises if self.merges else want, want_steps
+
     def run(
         self, limits: Limits, keep_going: bool = False, progress: Progress | None = None, keeper: Keeper | None = None
     ) -> Exploration:
-        """As without reduction, but that nothing is told of what is broken but its name, and no level is kept."""
+        """As without reduction, but that nothing is told of what is broken but its name, and no level is kept.
+
+        A search that goes on past violations merges nothing: what comes after one is of no class. One that does not may
+        find another property broken than a full search, if values alone break both.
+        """
         assert keeper is None
+        code = self.code
+        self.merges = code.classes.classes > 0 and not keep_going
+        for work in (ctypes.addressof(code._work), *(slot.work.address for slot in self.slots)):
+            code.tell(work, self.merges)
         result = super().run(limits, keep_going, progress)
-        result.narrowed = self.code.code.facts["leaves_out_states"]
+        result.narrowed = code.code.facts["leaves_out_states"] or self.merges
+        result.merged = code.classes.sentence() if self.merges else ""
+        result.suspected = tuple(result.violations)
+        if self.merges and result.violations.keys() & (alone := set(code.broken_alone)):
+            result.suspected, result.suspects_one = (*sorted(result.violations.keys() | alone),), True
+            result.witnessed = {name: depth for name, depth in result.witnessed.items() if depth < result.depth}
         return result
 
     def finished(self, level: list[LevelGroup], keep_going: bool) -> bool:
         """Nor does it go on once it cannot be believed."""
         r = self.result
-        r.apart = any(slot.report.get(kernel.R_APART) for slot in self.slots)
+        r.apart = any(slot.report.get(word) for slot in self.slots for word in (kernel.R_APART, kernel.R_CLASSLESS))
         if r.apart and not r.stopped:
             r.stopped = "steps may not change places"
         return super().finished(level, keep_going)

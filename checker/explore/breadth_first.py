@@ -266,8 +266,8 @@ class Explorer:
         """The initial state, judged and put in the table."""
         code = self.code
         initial = code.model.program.initial().key()
-        fingerprint, state = code.canonical(initial)
-        broken, met, error = code.judged_state(state, self.all & ~self.steps_properties)
+        fingerprint, state = code.visited(initial)
+        broken, met, error = code.judged_state(initial, self.all & ~self.steps_properties)
         if error:
             self.note_failure((), error, here=True)
         self.result.expanded_levels = -1 if self.result.error else 0

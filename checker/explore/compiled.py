@@ -275,6 +275,7 @@ class Compiled:
         image_at = ring_at + ring * total
         return {
             "SYMMETRY": self.symmetry,
+            "MERGES": False,
             "NODES": n,
             "RENAMINGS": self.model.configuration.renamings if self.symmetry else 1,
             "TOTAL": total,
@@ -415,6 +416,10 @@ class Compiled:
         to = self.state(b"")
         h = self.fingerprint(self.state(data), to, self._work, self.perms, self.rank)
         return h, ctypes.string_at(to, self.layout.size)
+
+    def visited(self, data: bytes) -> tuple[int, bytes]:
+        """The fingerprint of a state and the state that an exploration visits for it."""
+        return self.canonical(data)
 
     def rename(self, data: bytes, which: int) -> bytes:
         """A state under a renaming, by its number in the schema's `renamings`."""

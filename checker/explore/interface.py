@@ -44,11 +44,14 @@ QUIET_AT: int = declared("as STEPS_AT, for the steps of a successor: whether it 
 COLOUR_AT: int = declared("words that `canonical` works in, and returns its findings in")
 SPARE_AT: int = declared("a state that `canonical` works in")
 RING_AT: int = declared("the successors in the ring")
-IMAGE_AT: int = declared("for each of them, the state that stands for its orbit")
+IMAGE_AT: int = declared("for each of them, the state that is visited for it: for its orbit, and for its class")
 
 # --- constants of one kernel -------------------------------------------------------------------
 
-ABSTRACTS_GHOSTS: bool = declared("every judged property is known not to read what ghost abstraction drops")
+MERGES: bool = declared("what was observed is hashed and compared by its class")
+VALUE_WORDS: int = declared("words of a value of the derived observers")
+OBSERVERS_AT: int = declared("what the kernel knows of classes of values, and the value that a successor had")
+CODED_AT: int = declared("a value to work in")
 CASES: int = declared("row length of the relation of dependent steps")
 PERM_STRIDE: int = declared("bytes of a renaming in `perms`: one, then the new name of each process, from 1")
 SLEEP_AT: int = declared("words: how many classes may sleep in successors, whether any may, then the classes")
@@ -231,9 +234,39 @@ def visible_changed(before: State, after: State) -> bool:
 # --- ghost abstraction -------------------------------------------------------------------------
 
 
-def same_instance(s: State, j: int, k: int) -> bool:
-    """Return whether abcasts j and k of the history are of one primary instance."""
-    raise NotBound("same_instance")
+def value_of(s: State, out: Words) -> None:
+    """Read the value of the derived observers: `VALUE_WORDS` words."""
+    raise NotBound("value_of")
+
+
+def put_value(s: State, value: Words) -> None:
+    """Write a value in the place of what a state has there, be it a value or the number of a class."""
+    raise NotBound("put_value")
+
+
+def put_raw(s: State) -> None:
+    """Clear all of a value but what the protocol sees of it."""
+    raise NotBound("put_raw")
+
+
+def put_class(s: State, number: int) -> None:
+    """Write the number of a class in the place of a value, in bits that a renaming moves and does not change."""
+    raise NotBound("put_class")
+
+
+def coded_class(s: State) -> int:
+    """Read the number of a class."""
+    raise NotBound("coded_class")
+
+
+def breaks_alone(s: State) -> bool:
+    """Return whether the value of a state breaks a property of values, or judging it errs; `s.error` is 0 then."""
+    raise NotBound("breaks_alone")
+
+
+def observe(s: State, letter: int, p: int, e: int, c: int) -> int:
+    """Take a letter, in place: what the protocol is told, from 1, or 0; -1: no such call is possible in a state."""
+    raise NotBound("observe")
 
 
 # --- the stable phase (zabspec/live/, checker/live/code.py) -------------------------------------
@@ -314,12 +347,24 @@ def stutters(before: State, after: State) -> bool:
     return False
 
 
-def abstract_ghosts(before: State, after: State) -> None:
-    """Ghost abstraction: drop, in place, what no judged property reads of the ghosts of `after`, then or later.
+def restore_ghosts(s: State, work: Bytes) -> None:
+    """Ghost abstraction: put a value in the place of the number of the class that a visited state has.
 
-    Contract: two states that differ only in what is dropped have the same steps and the same judgement, and so have
-    their successors (an observer quotient). Called after the step was judged and before the fingerprint is taken.
+    Called for each state before its steps are listed. Contract: the value is of the class.
     """
+
+
+def abstract_ghosts(before: State, after: State, work: Bytes, report: Words) -> None:
+    """Ghost abstraction: put the number of its class in the place of the value of a successor.
+
+    Contract: two states that differ only in values of one class have the same steps and the same judgement, and so have
+    their successors (an observer quotient); renaming processes commutes with it. Called after the step was judged and
+    before the fingerprint is taken; `recover_ghosts` undoes it.
+    """
+
+
+def recover_ghosts(after: State, work: Bytes) -> None:
+    """Ghost abstraction: give a successor back the value that it had, after its fingerprint was taken."""
 
 
 def read_sleep_set(source: Bytes, offset: int, parent: State, work: Bytes) -> int:
@@ -393,8 +438,8 @@ def ample_suffices(k: int, work: Bytes) -> bool:
 
 
 HOOKS = (
-    stutters, abstract_ghosts, read_sleep_set, step_class, is_asleep, extend_sleep_set, write_sleep_set,
-    may_change_ample, choose_ample, note_ample_step, ample_suffices,
+    stutters, restore_ghosts, abstract_ghosts, recover_ghosts, read_sleep_set, step_class, is_asleep, extend_sleep_set,
+    write_sleep_set, may_change_ample, choose_ample, note_ample_step, ample_suffices,
 )  # fmt: skip
 
 # Functions that are bound only in a compilation in which a constant is true.

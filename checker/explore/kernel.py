@@ -20,10 +20,11 @@ is imported from `checker/explore/interface.py`, which states the contract of ea
 from __future__ import annotations
 
 from checker.explore.interface import (
-    COLOUR_AT, HEADER, IMAGE_AT, MARGIN, META_AT, NODES, PROPERTIES, QUIET_AT, RENAMINGS, RING_AT, SPARE_AT, STEPS_AT,
-    SYMMETRY, TERMINALS, TOTAL, abstract_ghosts, ample_suffices, apply, canonical, choose_ample, enabled,
-    extend_sleep_set, hash_state, is_asleep, judge, judge_step, judged_after, note_ample_step, observed_changed, pack,
-    permute, read_sleep_set, step_class, stutters, unpack, what_changed, witness, witness_step, write_sleep_set,
+    COLOUR_AT, HEADER, IMAGE_AT, MARGIN, MERGES, META_AT, NODES, PROPERTIES, QUIET_AT, RENAMINGS, RING_AT, SPARE_AT,
+    STEPS_AT, SYMMETRY, TERMINALS, TOTAL, abstract_ghosts, ample_suffices, apply, canonical, choose_ample, enabled,
+    extend_sleep_set, hash_state, is_asleep, judge, judge_step, judged_after, note_ample_step, observed_changed,
+    pack, permute, read_sleep_set, recover_ghosts, restore_ghosts, step_class, stutters, unpack, what_changed,
+    witness, witness_step, write_sleep_set,
 )  # fmt: skip
 from checker.explore.probing import probe
 from zabspec.language.error_sites import OF_AUTHOR
@@ -52,7 +53,8 @@ R_BROKEN = 136  # for each of 64 step properties: first parent + 1 that breaks i
 R_BROKEN_ORDINAL = 200
 R_FAILED = 264  # an error of the author, and where: as R_ERROR and R_ERROR_AT say it of a capacity
 R_FAILED_AT = 265
-REPORT = 266
+R_CLASSLESS = 266  # whether something was observed that there is no class for
+REPORT = 267
 LISTED = 1 << 50  # less than this is where an error was met when the steps of a state were listed
 RAW = 67
 MOST = 68
@@ -133,8 +135,7 @@ def expand(
                     continue
                 deadlock = False
                 report[R_GENERATED] = report[R_GENERATED] + 1
-                abstract_ghosts(parent, child)
-                put_in_ring(parent, child, slot, work, tables, where, perms, rank, first + done, ordinal - 1)
+                put_in_ring(parent, child, slot, work, report, tables, where, perms, rank, first + done, ordinal - 1)
                 extend_sleep_set(parent, child, choices == 1, mine, slot, perms, work)
                 head = head + 1
                 if head - tail == RING:
@@ -160,6 +161,7 @@ def list_steps(source: Bytes, offset: int, parent: State, work: Bytes, report: W
     """
     steps = words_at(work, STEPS_AT)
     parent.error = 0
+    restore_ghosts(parent, work)
     enabled(parent, steps)
     behind = read_sleep_set(source, offset, parent, work)
     choose_ample(parent, steps, work, report)
@@ -197,6 +199,7 @@ def put_in_ring(
     child: State,
     slot: int,
     work: Bytes,
+    report: Words,
     tables: Words,
     where: Words,
     perms: Bytes,
@@ -209,12 +212,16 @@ def put_in_ring(
     colour = words_at(work, COLOUR_AT)
     flags = (1 if observed_changed(parent, child) else 0) | (what_changed(child) << 1)
     same = 1
+    abstract_ghosts(parent, child, work, report)
     if SYMMETRY:
         image = state_at(work, IMAGE_AT + slot * TOTAL)
         h = canonical(child, image, state_at(work, SPARE_AT), colour, perms, rank)
         same = colour[NODES]
     else:
         h = hash_state(child)
+        if MERGES:
+            copy_bytes(as_bytes(state_at(work, IMAGE_AT + slot * TOTAL)), as_bytes(child), TOTAL)
+    recover_ghosts(child, work)
     g = shr(h, 60)
     place = where[2 * g] + mulhi(h << 4, where[2 * g + 1])
     prefetch(tables, place)
@@ -339,10 +346,17 @@ def states_of_orbit(source: Bytes, at: int) -> int:
 
 
 def successor_at(work: Bytes, slot: int) -> State:
-    """The state that stands for a successor's orbit."""
-    if SYMMETRY:
+    """The state that is visited for a successor: the one that stands for its orbit, with the number of its class."""
+    if SYMMETRY or MERGES:
         return state_at(work, IMAGE_AT + slot * TOTAL)
     return state_at(work, RING_AT + slot * TOTAL)
+
+
+def judged_at(work: Bytes, slot: int) -> State:
+    """The state that is judged for a successor: where classes are merged the successor itself, which has its value."""
+    if MERGES:
+        return state_at(work, RING_AT + slot * TOTAL)
+    return successor_at(work, slot)
 
 
 def write_out(
@@ -361,6 +375,7 @@ def write_out(
     store_short(out, at + 12, meta[4 * slot + 3] & 65535)
     store_short(out, at + 14, size)
     changed = ((meta[4 * slot + 3] >> 16) & 1) == 1
+    s = judged_at(work, slot)
     asked = asked_of(s, judged_after((meta[4 * slot + 3] >> 17) & 32767), words_at(work, QUIET_AT))
     broken = judge(s, live & asked, changed)
     met = 0

@@ -66,7 +66,9 @@ class Exploration:
     reduced: bool = False  # transitions to states that are reached anyhow were left out, and are in no count
     narrowed: bool = False  # states were left out, too, and depths are those of the states that were not
     stuttering_off: str = NOT_ASKED  # why stuttering receipts are steps like others; empty: they were left out
+    merged: str = ""  # what states were told apart by less than all ghosts, and how much less; empty: by all
     suspected: tuple[str, ...] = ()  # broken in a search that leaves out states, and no way there was found in time
+    suspects_one: bool = False  # of these at least one is, and which is not known
     apart: bool = False  # what was left out for cannot be relied on: a state was found where steps do not commute
 
     @property
@@ -112,6 +114,12 @@ class Exploration:
             self.raw_levels.pop()
             return True
         return most is not None and self.depth >= most
+
+    @property
+    def suspicion(self) -> str:
+        """What is known to be broken without a way there; empty: nothing."""
+        one = "at least one of " if self.suspects_one and len(self.suspected) > 1 else ""
+        return f"{one}{', '.join(self.suspected)} broken, and no way there known yet" if self.suspected else ""
 
     def add_first(self, first: Exploration) -> None:
         """Add what a full search had found before this one, which leaves out states: premises met earlier, steps

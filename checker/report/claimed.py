@@ -150,7 +150,8 @@ def derived(report: Claim, model: Model, listed: list[Property]) -> Report:
     found.memory = cost["memory_bytes"]
     found.reduced, found.narrowed = engine["reduced"], engine["ample_sets"]
     found.stuttering_off = engine.get("stuttering_off") or ""
-    found.suspected = suspected(report)
+    found.merged = engine.get("merged") or ""
+    found.suspected, found.suspects_one = suspected(report)
     asked_to = limits["depth"] is not None and found.depth >= limits["depth"]
     if coverage["request_covered"] and not found.complete and not asked_to and broken and not limits["keep_going"]:
         found.levels.append(0)  # a violation ended it with the last level there is
@@ -184,12 +185,15 @@ def symbolic(report: Claim, said: Claim) -> Z3Answer:
     return Z3Answer(said["verdict"], steps, epochs, tuple(said["within"]), broken, interrupted)
 
 
-def suspected(report: Claim) -> tuple[str, ...]:
-    """The properties that a search which leaves out states found broken, as the sentence names them."""
+def suspected(report: Claim) -> tuple[tuple[str, ...], bool]:
+    """The properties that a search which leaves out states found broken, as the sentence names them; and whether it
+    says of them that at least one is."""
     before, found, _ = report["sentence"].partition(" broken, and no way there known yet")
-    names = before.rpartition("; ")[2].split(", ") if found and report["verdict"] == NO_VERDICT else []
+    said = before.rpartition("; ")[2]
+    one = said.startswith("at least one of ")
+    names = said.removeprefix("at least one of ").split(", ") if found and report["verdict"] == NO_VERDICT else []
     known = {p["name"] for p in report["properties"]}
-    return tuple(names) if set(names) <= known else ()
+    return (tuple(names), one) if set(names) <= known else ((), False)
 
 
 def difference(true: Report, report: Claim) -> str:

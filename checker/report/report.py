@@ -250,9 +250,7 @@ class Report(Result):
             if wrong:
                 return f"no verdict: {self.counterexamples[wrong[0]].trouble}"
             lacking = f"--require-witness: premise not reached for {some(self.unmet)}"
-            found = (
-                f"{', '.join(r.suspected)} broken, and no way there known yet" if r.suspected else "no violation found"
-            )
+            found = r.suspicion or "no violation found"
             return f"no verdict: {self.cut_short or lacking}; {found}; {tail}"
         if not r.properties:
             return f"holds: {NO_RUNTIME_ERROR.name}, in every step, and no other property was judged; {tail}"
@@ -330,7 +328,11 @@ class Report(Result):
     def reduction_row(self) -> list[tuple[str, str]]:
         """What a large exploration says of reduction."""
         if self.exploration.narrowed:
-            return [("reduction", "ample sets: fewer states, all verdicts")]
+            merged = self.exploration.merged
+            return [
+                ("reduction", "ample sets: fewer states, all verdicts"),
+                *([("observers", merged)] if merged else []),
+            ]
         if self.exploration.reduced:
             return [("reduction", "sleep sets: every state, at its depth, by fewer transitions")]
         large = self.exploration.distinct > LARGE and self.reduction_off
@@ -592,6 +594,7 @@ class Report(Result):
                 "symmetry_off": self.symmetry_off or None,
                 "reduced": r.reduced,
                 "ample_sets": r.narrowed,
+                "merged": r.merged or None,
                 "reduction_off": self.reduction_off or None,
                 "stuttering_left_out": not r.stuttering_off,
                 "stuttering_off": r.stuttering_off or None,

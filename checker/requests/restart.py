@@ -71,26 +71,31 @@ def restarted(task: EngineTask, code: Compiled, engine: Explorer, first: Explora
 
     threads, model, judged, limits = engine.threads, code.model, code.properties, task.limits
     suspected: tuple[str, ...] = ()
-    error = ""
+    one, error = False, ""
     engine.forget()
     try:
         if not (why_not_narrowed(model) or limits.max_states is not None or first.violations or first.error):
-            ample = AmpleExplorer(Narrowing(model, judged, code.symmetry), threads)
+            unmet = {p.name for p in judged if p.name not in first.witnessed}
+            ample = AmpleExplorer(Narrowing(model, judged, code.symmetry, unmet), threads)
             exploration = task.run(ample)
             exploration.add_first(first)
             if conclusive(exploration):
                 return exploration
-            suspected, error = tuple(exploration.violations), exploration.error
+            suspected = exploration.suspected or tuple(exploration.violations)
+            one, error = exploration.suspects_one, exploration.error
             if exploration.stopped and not exploration.apart:
-                return replace(further(first, exploration), suspected=suspected, violations=first.violations)
+                found = further(first, exploration)
+                return replace(found, suspected=suspected, suspects_one=one, violations=first.violations)
             ample.forget()
         explorer = ReducedExplorer(Reducing(model, judged, code.symmetry), threads)
         exploration = task.run(explorer)
     except KeyboardInterrupt:  # while a model was made ready
-        return replace(first, stopped="interrupted", suspected=suspected)
+        return replace(first, stopped="interrupted", suspected=suspected, suspects_one=one)
     if exploration.complete and (suspected or error) and not exploration.violations:
         raise RuntimeError(f"{error or ' and '.join(suspected)} with ample sets, and not with sleep sets")
-    return replace(further(first, exploration), suspected=() if exploration.violations else suspected)
+    if exploration.violations:
+        suspected, one = (), False
+    return replace(further(first, exploration), suspected=suspected, suspects_one=one)
 
 
 def further(first: Exploration, second: Exploration) -> Exploration:

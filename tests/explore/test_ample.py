@@ -153,9 +153,9 @@ def ample_steps(code: Narrowing, state: bytes, after: list[tuple[int, bytes]]) -
     return steps
 
 
-def search_by_the_definition(code: Narrowing, depth: int | None, sizes: set[int]) -> list[int]:
-    """The new states of each level, of a search in CPython with ample sets and nothing else; and how many steps the
-    ample sets had that were enough."""
+def search_by_the_definition(code: Narrowing, depth: int | None, sizes: set[int], merges: bool = False) -> list[int]:
+    """The new states of each level, of a search in CPython with ample sets and nothing else, or classes of what was
+    observed besides; and how many steps the ample sets had that were enough."""
     size, left = code.layout.size, code.model.program.python["remaining_work"]
     code.typed_namespace()
     made: dict[str, Any] = {"as_bytes": lambda state: state, "State": bytes}
@@ -177,23 +177,22 @@ def search_by_the_definition(code: Narrowing, depth: int | None, sizes: set[int]
                 sizes.add(len(ample))
                 after = [(0, data) for data in few]
             for _, data in after:
-                held = code.state(data)
-                code.abstract_ghosts(code.state(state), held)
-                new[bytes(held.raw)[:size]] = None
+                new[code.standing_for(data[:size]) if merges else data[:size]] = None
         level = [state for state in new if state not in seen]
         seen.update(level)
     return levels
 
 
 @pytest.mark.slow(seconds=3)
-def test_the_states_visited_are_those_of_the_definition() -> None:
+@pytest.mark.parametrize("merges", [False, True])
+def test_the_states_visited_are_those_of_the_definition(merges: bool) -> None:
     """Level by level. A process that is ample may have several steps: all of them are taken."""
     sizes: set[int] = set()
     some: list[tuple[Configuration, int | None]] = [(replace(SMALL, nodes=2, txns=txns), None) for txns in (1, 2)]
     for configuration, depth in [*some, (CRASHES, 10)]:  # of three processes a later one may be ample
         code = narrowing(configuration, False)
-        visited = AmpleExplorer(code, 1).run(Limits(depth=depth), keep_going=True)
-        assert visited.levels == search_by_the_definition(code, depth, sizes)
+        visited = AmpleExplorer(code, 1).run(Limits(depth=depth), keep_going=not merges)
+        assert visited.levels == search_by_the_definition(code, depth, sizes, merges)
     assert sizes == {1, 2}
 
 
@@ -343,12 +342,16 @@ def nobody_unpromises(before: State, event: State, after: State) -> bool:
 def test_a_search_is_called_narrowed_only_if_it_may_leave_out_states(
     every: str, narrowed: bool, tmp_path: Path
 ) -> None:
-    """Where a property of steps looks at every process no step is free: all states are visited, and that is said."""
+    """Where a property of steps looks at every process no step is free: all states are visited, and that is said, but
+    where what was observed counts by its class."""
     copied = copy_of("zab", tmp_path, STEPS.format(every=every))
     model = Model(Configuration(copied, nodes=3, txns=1, timeouts=1, crashes=1, losses=0))
     judged = model.protocol.claims
     full = Explorer(Compiled.of(model, judged, True)[0], 1).run(Limits())
-    less = AmpleExplorer(Narrowing(model, judged, True), 1).run(Limits())
+    code = Narrowing(model, judged, True)
+    less, merged = (AmpleExplorer(code, 1).run(Limits(), keep_going) for keep_going in (True, False))
+    assert merged.narrowed
+    assert merged.distinct < less.distinct
     assert (less.reduced, less.narrowed) == (True, narrowed)
     assert (less.distinct < full.distinct) == narrowed
     assert narrowed or less.levels == full.levels

@@ -109,9 +109,9 @@ KILLERS = (
         late=(*RARE, "[datagrams]", "more_steps_than"),
     ),
     Killers(
-        ("checker/explore/sleep_kernel.py", "checker/explore/ample_kernel.py", "checker/explore/ghost_kernel.py",
-         "checker/explore/ample.py"),
-        ("tests/explore/test_forgetting.py", "tests/explore/test_reduction.py", "tests/explore/test_ample.py"),
+        ("checker/explore/sleep_kernel.py", "checker/explore/ample_kernel.py", "checker/explore/observer_kernel.py",
+         "checker/explore/ample.py", "checker/explore/observers.py", "checker/explore/partly.py"),
+        ("tests/explore/test_observers.py", "tests/explore/test_reduction.py", "tests/explore/test_ample.py"),
         dearest=8.0,
     ),
     Killers(("checker/explore/stuttering.py",), (STUTTERING,)),

@@ -351,6 +351,13 @@ def ample(question: Question, book: Book, symmetry: bool, explore: Explore) -> D
     ):  # what is violated beside that is found by a search that leaves out no states
         lines.append(f"nothing is violated, for {', '.join(sorted(broken))}")
     lines += [f"{name}: premise reached, for not" for name in sorted(set(r.witnessed) - known)]
+    merged = AmpleExplorer(explorer.code, 1).run(Limits())  # with classes of what was observed, if there are any
+    if merged.merged and not merged.apart:
+        if merged.complete and broken:
+            lines.append(f"merged: nothing is violated, for {', '.join(sorted(broken))}")
+        if merged.violations and not broken:
+            lines.append(f"merged: {', '.join(sorted(merged.violations))} violated, and nothing in the reference")
+        lines += [f"merged: {name}: premise reached, for not" for name in sorted(set(merged.witnessed) - known)]
     if lines:
         return Difference("ample sets", "verdicts", lines)
     return unseen(question, book, symmetry, explorer.found) if r.complete else None
