@@ -34,6 +34,7 @@ Examples:
 @shared.REPAIR
 @shared.RELEASE
 @shared.START
+@shared.QUORUMS
 @shared.NODES
 @shared.TXNS
 @budget_options()
