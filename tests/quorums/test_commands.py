@@ -19,7 +19,8 @@ from checker.requests.exploration import ExploreRequest
 from checker.requests.induct import InductRequest
 from checker.requests.kinds import KINDS
 from checker.requests.model import ModelRequest
-from traces import read_trace
+from traces import build_trace, read_trace, write_trace
+from traces.reenact.plan import Cannot, plan_for
 from traces.replay.replay import replay
 from zabspec.authoring.declaration import ConfigError
 from zabspec.model import Configuration, Model
@@ -342,6 +343,30 @@ def test_induct_counts_majorities_alone() -> None:
     done = run("induct", "--quorums", "weights 2,1,1")
     assert done.exit_code == 2
     assert "--quorums" in done.output
+
+
+def test_no_trace_is_reenacted_on_servers_that_count_majorities(tmp_path: Path) -> None:
+    path = tmp_path / "run.trace.json"
+    model = Model(Configuration("zookeeper", start="established", quorums="weights 1,1,1"))
+    trace = build_trace(model, None, [])
+    with pytest.raises(Cannot, match=r"count majorities, and the trace has weights 1,1,1"):
+        plan_for(trace, "")
+    write_trace(trace, path)
+    assert read_trace(path).configuration.quorums == "weights 1,1,1"
+    plan_for(build_trace(Model(Configuration("zookeeper", start="established")), None, []), "")
+
+
+def test_a_check_names_its_file_from_its_own_folder(tmp_path: Path) -> None:
+    zoo(tmp_path, 3, "group.1=1:2:3", "weight.1=2")
+    size = 'quorums = "zoo.cfg"\ntxns = 1\ntimeouts = 0\ncrashes = 0\nlosses = 0\n'
+    size += 'properties = ["integrity"]\n'
+    expects = '[check.expect]\nverdict = "holds"\nstates = 1430\nraw = 2809\nsource = "counted before"\n'
+    matrix = tmp_path / "zabcheck.toml"
+    matrix.write_text(f'[[check]]\nname = "weighted"\nclaim = "it holds"\n{size}{expects}')
+    done = run("check", str(matrix))
+    assert done.exit_code == 0, done.output
+    (tmp_path / "zoo.cfg").unlink()
+    assert run("check", str(matrix)).exit_code == 2
 
 
 TAKE = {"explore", "live", "search", "mutate", "bmc", "simulate", "sweep", "export-model"}

@@ -62,6 +62,8 @@ def plan_for(trace: Trace, variant: str, without: int = 0) -> ReenactmentPlan:
         raise Cannot(f"a trace of protocol {c.protocol} cannot be played on ZooKeeper's servers")
     if c.start != "established" or c.nodes != 3:
         raise Cannot("only traces of three servers from --start established are played yet")
+    if c.quorums:
+        raise Cannot(f"servers are started without groups and count majorities, and the trace has {c.quorums}")
     if bad := unforceable(trace.steps):
         raise Cannot("; ".join(bad))
     configuration = replace(c, variant=variant)
