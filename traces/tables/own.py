@@ -56,7 +56,8 @@ def write_own(run: Run, path: Path) -> str:
     seen = [e for e in events if e["event"] == "observe"]
     rows = [Row(e.get("process"), e["observation"], e["tick"], e["fields"]) for e in seen]
     said = {"protocol": run.protocol, "text": run.text, "nodes": run.nodes, "budgets": run.budgets}
-    said |= {"variant": run.variant, "network": run.network, "table": run.table_budget, "quorums": run.quorums}
+    said |= {"variant": run.variant, "network": run.network, "table": run.table_budget}
+    said |= {"quorums": run.quorums} if run.quorums else {}
     return write_rows(rows, said, path)
 
 
@@ -73,7 +74,8 @@ def write_own_trace(trace: Trace, path: Path) -> str:
     rows = [Row(x.process, x.name, time, x.fields) for time, moment in enumerate(moments) for x in moment]
     said = {"protocol": c.protocol, "text": text_of(c.protocol), "nodes": c.nodes, "budgets": c.budgets}
     spent = {name: n for name, n in c.as_dict().items() if n and name in BUDGETS}
-    said |= {"variant": c.variant, "network": c.network, "table": spent, "quorums": c.quorums}
+    said |= {"variant": c.variant, "network": c.network, "table": spent}
+    said |= {"quorums": c.quorums} if c.quorums else {}
     return write_rows(rows, said, path)
 
 
