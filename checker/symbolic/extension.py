@@ -87,6 +87,8 @@ def inductive(
     argument, nothing = argument_of(configuration.protocol), (set[str](), ())
     if argument is None or configuration.literal:
         return nothing
+    if is_whole(configuration.protocol) and configuration.quorums:
+        return nothing  # the clauses count majorities
     asked = sized(replace(configuration, max_epoch=configuration.max_epoch or EPOCHS))
     if is_whole(configuration.protocol) and (configuration.network != "fifo" or cut(asked) != {LAST_EPOCH}):
         return nothing  # a step that overflows a channel is not asked about: where most do, everything is inductive

@@ -67,6 +67,7 @@ def test_majority_as_weights_has_equal_counts(tmp_path: Path) -> None:
         assert weights[what] == plain[what]
 
 
+@pytest.mark.slow(seconds=2)
 def test_a_file_gives_the_number_of_processes(tmp_path: Path) -> None:
     config = zoo(tmp_path, 5, "group.1=1:2", "group.2=3:4", "group.3=5")
     done = run("--quorums", config, *SMALL, "--no-trace", "--json", "--depth", "4")
@@ -76,6 +77,7 @@ def test_a_file_gives_the_number_of_processes(tmp_path: Path) -> None:
     assert report["request"]["model"]["quorums"] == c["quorums"]
 
 
+@pytest.mark.slow(seconds=2)
 def test_disjoint_quorums_make_two_leaders_that_replay(tmp_path: Path) -> None:
     config = zoo(tmp_path, 3, "group.1=1:2:3", "weight.1=3", "weight.2=3", "weight.3=-3")
     trace = tmp_path / "two.trace.json"
@@ -111,6 +113,7 @@ def explored_ballot(quorums: str, *more: str) -> dict[str, Any]:
     return report
 
 
+@pytest.mark.slow(seconds=4)
 def test_simulated_runs_are_judged_under_the_system() -> None:
     words = ["simulate", "--protocol", "zab", "--seed", "25", "--rounds", "2000", "--proposals", "1", "--delay", "1:40"]
     two = run(*words, "--quorums", DISJOINT, "--check", "--json")
@@ -126,6 +129,7 @@ def test_simulated_runs_are_judged_under_the_system() -> None:
 # --- identity --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(seconds=4)
 def test_systems_do_not_share_machine_code() -> None:
     keys = set()
     for quorums in ("", "weights 1,1,1", "weights 2,1,1", "weights 1,2,1"):
@@ -134,6 +138,7 @@ def test_systems_do_not_share_machine_code() -> None:
     assert len(keys) == 4
 
 
+@pytest.mark.slow(seconds=3)
 def test_a_checkpoint_of_another_system_is_refused(tmp_path: Path) -> None:
     folder = str(tmp_path / "kept")
     first = run("--quorums", "weights 2,1,1", *SMALL, "--no-trace", "--checkpoint", folder, "--depth", "5")
@@ -146,6 +151,7 @@ def test_a_checkpoint_of_another_system_is_refused(tmp_path: Path) -> None:
     assert same.exit_code in (0, 3), same.output
 
 
+@pytest.mark.slow(seconds=3)
 def test_a_trace_under_another_system_is_no_sound_trace(tmp_path: Path) -> None:
     path = tmp_path / "two.trace.json"
     assert run("--quorums", DISJOINT, *SMALL, "--max-epoch", "3", "--channel", "6", "--trace", str(path)).exit_code == 1
@@ -251,6 +257,7 @@ def test_another_number_of_servers_than_nodes_is_refused(tmp_path: Path, command
     assert "--quorums is a system of 5 servers, and --nodes is 3" in done.output
 
 
+@pytest.mark.slow(seconds=4)
 def test_who_counts_by_hand_is_refused(tmp_path: Path) -> None:
     source = (HERE / "ballots.py").read_text()
     for old, new, says in (
@@ -314,6 +321,7 @@ def test_who_never_asks_is_refused(tmp_path: Path) -> None:
     assert "never calls is_quorum" in done.output
 
 
+@pytest.mark.slow(seconds=2)
 def test_a_variant_that_counts_for_itself_is_refused() -> None:
     done = run("--variant", "small-quorum", "--quorums", "weights 2,1,1")
     assert done.exit_code == 2
@@ -347,20 +355,6 @@ def test_induct_counts_majorities_alone() -> None:
 
 def test_no_trace_is_reenacted_on_servers_that_count_majorities(tmp_path: Path) -> None:
     path = tmp_path / "run.trace.json"
-    words = [
-        "--start",
-        "established",
-        "--budget",
-        "elections=0",
-        "--crashes",
-        "0",
-        "--losses",
-        "1",
-        "--max-states",
-        "50",
-    ]
-    done = run("--protocol", "zookeeper", "--quorums", "weights 1,1,1", *words, "--no-trace")
-    assert done.exit_code == 3, done.output
     model = Model(Configuration("zookeeper", start="established", quorums="weights 1,1,1"))
     trace = build_trace(model, None, [])
     with pytest.raises(Cannot, match=r"count majorities, and the trace has weights 1,1,1"):

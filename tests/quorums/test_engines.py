@@ -77,6 +77,19 @@ def test_bmc_finds_two_leaders_and_none_where_quorums_intersect() -> None:
     assert (code, none["violated"]) == (0, [])
 
 
+@pytest.mark.slow(seconds=15)
+@pytest.mark.parametrize("protocol", [["--protocol", "zab", *SMALL], BALLOTS], ids=["zab", "ballots"])
+def test_z3_says_something_beside_an_exploration(protocol: list[str]) -> None:
+    """The clauses of zab's proof count majorities, so that nothing is inductive with them here."""
+    words = [*protocol, "--quorums", "weights 2,1,1", "--symbolic", "3", "--depth", "3", "--no-trace"]
+    done = CliRunner().invoke(main, [*words, "--json"])
+    assert done.exit_code in (0, 3), done.output
+    said = {p["name"]: p["symbolic"] for p in json.loads(done.stdout)["properties"] if p.get("symbolic")}
+    assert said
+    if "zab" in protocol:
+        assert {x["verdict"] for x in said.values()} <= {"bounded", "undecided"}
+
+
 @pytest.mark.slow(seconds=10)
 def test_random_walks_find_two_leaders() -> None:
     words = ["--search", "random", *BALLOTS, "--property", "one-leads", "--time-limit", "20", "--seed", "1"]

@@ -115,6 +115,7 @@ def test_all_permutations_are_found_out_by_trial(monkeypatch: pytest.MonkeyPatch
     assert code.asymmetry or why_not_symmetric(code, walks=64)
 
 
+@pytest.mark.slow(seconds=3)
 def test_majority_as_weights_has_the_same_orbits() -> None:
     counts = []
     for quorums in ("", "weights 1,1,1", "weights 3,3,3"):

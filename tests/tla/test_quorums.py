@@ -68,6 +68,7 @@ def test_tlc_finds_the_two_leaders() -> None:
     assert theirs.depth == found.depth
 
 
+@pytest.mark.slow(seconds=2)
 def test_the_module_has_the_system_as_a_definition() -> None:
     text = module_of(Model(Configuration(quorums="weights 2,1,1", **SMALL)), (), "Zab").text
     assert "Quorums == {{p0, p1}, {p0, p2}}\nIsQuorum(S) == \\E q \\in Quorums : q \\subseteq S\n" in text

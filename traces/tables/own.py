@@ -58,7 +58,8 @@ def table_of_run(run: Run) -> pa.Table:
     seen = [e for e in events if e["event"] == "observe"]
     rows = [Row(e.get("process"), e["observation"], e["tick"], e["fields"]) for e in seen]
     said = {"protocol": run.protocol, "text": run.text, "nodes": run.nodes, "budgets": run.budgets}
-    said |= {"variant": run.variant, "network": run.network, "table": run.table_budget, "quorums": run.quorums}
+    said |= {"variant": run.variant, "network": run.network, "table": run.table_budget}
+    said |= {"quorums": run.quorums} if run.quorums else {}
     return table_of(rows, said)
 
 
@@ -75,7 +76,8 @@ def table_of_trace(trace: Trace) -> pa.Table:
     rows = [Row(x.process, x.name, time, x.fields) for time, moment in enumerate(moments) for x in moment]
     said = {"protocol": c.protocol, "text": text_of(c.protocol), "nodes": c.nodes, "budgets": c.budgets}
     spent = {name: n for name, n in c.as_dict().items() if n and name in BUDGETS}
-    said |= {"variant": c.variant, "network": c.network, "table": spent, "quorums": c.quorums}
+    said |= {"variant": c.variant, "network": c.network, "table": spent}
+    said |= {"quorums": c.quorums} if c.quorums else {}
     return table_of(rows, said)
 
 
