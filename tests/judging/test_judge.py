@@ -53,7 +53,7 @@ from traces.judging.single_run import judge_rows
 from traces.judging.totals import COUNTS, Unit, judge_unit
 from traces.record.runner import Runner
 from traces.tables.recorded import rows_of_run, rows_of_trace
-from traces.tables.table import OBSERVED, parts_of
+from traces.tables.table import OBSERVED, TableError, parts_of
 from zabspec.model import Configuration
 from zabspec.simulator.run import Fault, Run
 
@@ -143,6 +143,25 @@ def test_a_violation_is_told_with_the_moment_in_which_it_was_first() -> None:
             seen.update(wanted.keys())
     assert set(seen) == {*KERNEL, "dsn-causal-order"} - {"integrity", "delivered-stands"}
     assert min(seen.values()) >= much(10, 2), seen
+
+
+T1, T2, LATER = Txn(1, 1, 1), Txn(1, 2, 2), Txn(2, 1, 3)
+FIRST, SECOND = Instance(1, 0, 0), Instance(2, 1, 0)
+SHOWN: dict[str, tuple[list[Any], int, list[int]]] = {
+    "po-causal-order": (
+        [Abcast(FIRST, T1), Deliver(1, 0, T1), Abcast(SECOND, LATER), Deliver(2, 0, LATER)], 3, [1, 3, 4],
+    ),
+    "primary-integrity": ([Abcast(FIRST, T1), Deliver(0, 0, T1), Abcast(SECOND, LATER)], 2, [1, 2, 3]),
+    "prefix": ([Abcast(FIRST, T1), Abcast(FIRST, T2), Deliver(1, 0, T2)], 2, [1, 2, 3]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_violation_names_its_moment_and_its_rows_in_order(name: str) -> None:
+    """The moment is that of the row by which it breaks, and what is broadcast comes before what is delivered."""
+    events, time, shown = SHOWN[name]
+    (found,) = (v for v in judge_rows(rows_of(History(3, tuple(events))), OBSERVED).violations if v.property == name)
+    assert (found.time, [e.row for e in found.events]) == (time, shown)
 
 
 def test_two_chains_to_one_transaction_may_share_a_part() -> None:
@@ -462,3 +481,12 @@ def test_a_run_with_more_transactions_than_there_is_room_for_gets_more(tmp_path:
     tally = judge_plainly(read_units(path), ("total-order",), 1)
     assert [v.run for v in tally.violations] == [0, 2]
     assert tally.count("total-order", "held") == 1
+
+
+def test_a_run_whose_rows_lie_apart_in_one_row_group_is_refused(tmp_path: Path) -> None:
+    """Each part would be judged as a run of its own, and what breaks the whole might break neither."""
+    one = History(1, (Deliver(0, 0, Txn(1, 1, 1)),))
+    path = written(tmp_path / "t.parquet", [rows_of(one, run) for run in (1, 2, 1)])
+    (unit,) = read_units(path)
+    with pytest.raises(TableError, match="the rows of run 1 do not lie together"):
+        judge_unit(unit, ALL)

@@ -16,12 +16,15 @@ from typing import Any
 import pytest
 
 from tests.definitions import Row, judged_by_definition, unknowns
+from tests.histories import Abcast, Deliver, History, Instance, Txn
 from tests.judge_tables import ALL, verdicts_of, written
+from tests.judge_tables import rows_of as rows_of_run
 from tests.judging.test_judge_long import one_by_one
-from traces.judging import definition
+from traces.judging import definition, observed, sentence
 from traces.judging.definition import judged_by_definition as by_its_text
 from traces.judging.history import NOT_LONG, judge_history
 from traces.judging.judge import judge_plainly, read_units
+from traces.judging.observed import Observed
 from traces.judging.runs import COLUMNS as IN_BATCH
 from traces.judging.runs import JUDGED as OF_TABLES
 from traces.judging.runs import KERNEL, Batch
@@ -30,6 +33,7 @@ from traces.judging.totals import COUNTS, Unit
 from traces.tables.table import COLUMNS, OBSERVED, Rows, parts_of
 
 TABLES = int(os.environ.get("ZABCHECK_TABLES", "200"))
+T, U, FIRST = Txn(1, 1, 1), Txn(1, 2, 2), Instance(1, 0, 0)
 NULLED = {
     "abcast": ("process", "primary_epoch", "attempt", "identity", "digest", "time"),
     "abdeliver": ("pass", "identity", "digest", "time"),
@@ -263,6 +267,43 @@ def test_property_functions_judge_random_tables_by_the_definitions(
     for name in KERNEL:
         assert seen[name, "held"] + seen[name, "violated"] >= 1, name
         assert seen[name, "open"] < sum(n for (of, _), n in seen.items() if of == name) * 2 / 3, name
+
+
+def by_texts(*names: str, **nulled: str) -> set[str]:
+    """What texts of properties say of a run in which p0 abcasts two transactions and delivers them, and then p1 does.
+
+    Args:
+        nulled: of a kind of row the column in which none says anything.
+    """
+    delivered = [Deliver(p, 0, t) for p in (0, 1) for t in (T, U)]
+    made = rows_of_run(History(2, (Abcast(FIRST, T), Abcast(FIRST, U), *delivered)))
+    for kind, column in nulled.items():
+        for k, word in enumerate(made.columns["kind"]):
+            made.columns[column][k] = None if word == kind else made.columns[column][k]
+    batch = Batch(made.as_table().select(list(IN_BATCH)), "the run")
+    return {by_its_text(batch, 0, p).word for p in OF_TABLES if p.name in names}
+
+
+def test_a_property_function_says_nothing_where_what_it_reads_is_null() -> None:
+    """A delivery in no named pass, or an abcast by no named instance, is not folded as if it were of one."""
+    assert by_texts("local-primary-order", "total-order") == {"held"}
+    assert by_texts("total-order", abdeliver="pass") == {"open"}
+    for column in ("primary_epoch", "attempt"):
+        assert by_texts("local-primary-order", abcast=column) == {"open"}
+
+
+def test_abcasts_are_folded_in_the_order_of_their_numbers() -> None:
+    """A transaction's number is its place among the abcasts, by which properties find it."""
+    batch = Batch(
+        rows_of_run(History(2, (Abcast(FIRST, T), Abcast(FIRST, U)))).as_table().select(list(IN_BATCH)), "the run"
+    )
+    _, first, second = rows = sentence.rows_of(batch, range(3))
+    h = Observed(rows, ("identity", "epoch", "counter"))
+    with pytest.raises(observed.Unknown):
+        h.fold(second, ())
+    h.fold(first, ())
+    h.fold(second, ())
+    assert h.abcasts == 2
 
 
 def test_no_property_function_judges_histories_after_passes_disagree() -> None:

@@ -12,15 +12,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.histories import Abcast, Deliver, History, Instance, MadeUp, Txn
+from tests.histories import Abcast, Accept, Deliver, History, Instance, MadeUp, Txn
 from tests.judge_tables import ALL, Verdicts, rows_of, verdicts_of, written
 from tests.judging.orderly import TXNS, delivery, orderly, txn
 from tests.models import much
+from traces.judging import numbers
 from traces.judging.blocks import SHIFT, summary_of
 from traces.judging.history import NOT_LONG, judge_history
 from traces.judging.judge import judge_plainly, read_units
-from traces.judging.runs import KERNEL
+from traces.judging.runs import KERNEL, mask_of
 from traces.judging.totals import Totals, Unit, judge_unit
+from traces.judging.unknowns import Where
 from traces.tables.table import TableError, parts_of
 
 
@@ -336,3 +338,45 @@ def test_the_digest_of_a_block_is_of_its_set(tmp_path: Path) -> None:
         sums.append({key: value % (1 << 64) for key, value in total.items()})
     assert sums[0] == sums[1] != sums[2]
     assert sums[0][1, 0, 0, 1, 0] == sums[0][1, 2, 0, 1, 0] == sums[0][0, 0, 0, 1, 0]
+
+
+# --- what is said of a long history whatever is looked at one by one -----------------------------------
+
+
+def of_long(path: Path, rows: Any, asked: int = ALL) -> Totals:
+    """Rows of one run, judged as a long history in blocks of four."""
+    return judge_history(Unit(tuple(parts_of(written(path, [rows], longest=37))), True), asked, one_by_one, 2)
+
+
+def test_an_abcast_under_another_epoch_far_from_any_edge_is_told(tmp_path: Path) -> None:
+    """Of it alone no row is looked at one by one; what is said of primaries goes by the one epoch, and the comparison
+    of blocks by the other."""
+    rows = rows_of(History(3, tuple(orderly())))
+    at = [k for k, kind in enumerate(rows.columns["kind"]) if kind == "abcast"][18]
+    rows.columns["primary_epoch"][at] = 2
+    tally = of_long(tmp_path / "t.parquet", rows)
+    assert tally.gaps["", numbers.G_OTHER_EPOCH] == Where(0, at)
+    assert verdicts_of(tally)["one-primary-an-epoch"] == "undecided"
+
+
+def test_who_is_none_of_the_run_is_told_if_it_only_accepts(tmp_path: Path) -> None:
+    """Rows of acceptances are never looked at one by one."""
+    events = [*orderly(), Accept(5, 1, txn(20))]
+    tally = of_long(tmp_path / "t.parquet", rows_of(History(3, tuple(events))))
+    assert tally.gaps["", numbers.G_OUTSIDER] == Where(0, len(events))
+    rows = rows_of(History(3, tuple(events[:-1])))
+    assert not of_long(tmp_path / "u.parquet", rows).gaps
+
+
+def test_of_a_long_history_only_what_is_asked_for_is_judged(tmp_path: Path) -> None:
+    tally = of_long(tmp_path / "t.parquet", rows_of(History(3, tuple(orderly()))), mask_of(["total-order"]))
+    assert tally.counts.sum() == tally.count("total-order", "held") == 1
+    assert tally.notes == [], "of others nothing is said, nor that they are not judged"
+
+
+def test_of_two_rows_that_are_no_runs_the_first_is_named(tmp_path: Path) -> None:
+    rows = rows_of(History(3, tuple(orderly())))
+    rows.columns["time"][9] = rows.columns["time"][20] = 0
+    (part,) = parts_of(written(tmp_path / "t.parquet", [rows]))
+    with pytest.raises(TableError, match="row 9: time never goes back"):
+        summary_of(part, 0)

@@ -19,6 +19,7 @@ from tests.judge_tables import Verdicts, made_up, rows_of, some_moments, verdict
 from traces.judging import bounds, causality, numbers, runs
 from traces.judging.bounds import judge_partial, judged_partially
 from traces.judging.completions import completions, united
+from traces.judging.passes import passes_of
 from traces.judging.runs import BITS, COLUMNS, Batch
 from traces.judging.single_run import judge_rows
 from traces.judging.totals import Totals
@@ -258,6 +259,37 @@ def test_a_crash_ends_a_pass_that_no_row_names() -> None:
     verdicts, _ = judged(made)
     assert verdicts["total-order"] == "premise not reached"
     assert verdicts["agreement"] == "premise not reached", "one process delivered, and nothing is broken"
+
+
+def test_passes_that_agree_may_lie_around_a_row_that_names_none() -> None:
+    """The pass of the second delivery is not said: it may be of the first pass, and A is then delivered again in the
+    next."""
+    assert passes_of([0, 1, 2], [0, None, 1], [5, 6, 5], []).cuts(most=False) == [False, False, True]
+    made = rows(Abcast(FIRST, A), Abcast(FIRST, B), Deliver(0, 0, A), Deliver(0, 0, B), Deliver(0, 1, A))
+    verdicts, _ = judged(forget(made, "abdeliver", "pass", 1))
+    assert verdicts["total-order"] != "violated"
+    assert verdicts["agreement"] != "violated"
+
+
+def test_without_times_a_partial_run_is_one_moment() -> None:
+    """What is delivered in other orders is the same in the end, and there is no moment before that."""
+    events = (
+        Abcast(FIRST, A),
+        Abcast(FIRST, B),
+        Deliver(0, 0, A),
+        Deliver(1, 0, B),
+        Deliver(0, 0, B),
+        Deliver(1, 0, A),
+    )
+    batch = Batch(rows_of(History(3, events), 0, [None] * len(events)).as_table().select(list(COLUMNS)), "one")
+    ((_, found),) = batch.judged()
+    assert not found[0][1] >> BITS["agreement"] & 1
+    views = judge_partial(batch, 0, ("agreement", "total-order"))
+    assert views is not None
+    assert {name: of.word for name, of in views.items()} == {
+        "agreement": "premise not reached",
+        "total-order": "violated",
+    }
 
 
 @pytest.mark.parametrize(("times", "word"), [((2, None, 3), "held"), ((2, None, 2), "premise not reached")])

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
@@ -95,6 +97,17 @@ def test_a_unit_ends_where_no_run_goes_on(folder: Path, tmp_path: Path) -> None:
     assert len(found) > 1
     late: list[Row] = [{**made[0][0], "run": 0}, *rows, {**made[0][0], "run": -1}]
     assert len(units_of(write(tmp_path / "t.parquet", late, schema, 3))) == 1, "the last row is of the least run"
+
+
+def test_a_table_whose_footers_name_no_runs_is_one_unit(folder: Path, tmp_path: Path) -> None:
+    """Whoever wrote it left out the statistics: any run may go on anywhere."""
+    made, schema = runs(folder)
+    rows = [row for run in made for row in run]
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), path, row_group_size=3, write_statistics=False)
+    (unit,) = units_of(path)
+    assert len(unit.parts) > 1
+    assert unit.rows == len(rows)
 
 
 def test_what_is_no_table_is_a_sentence(folder: Path, tmp_path: Path) -> None:

@@ -176,7 +176,13 @@ KILLERS = (
         ("traces/judging/own.py",), ("tests/judging/test_judge_own.py",), tables=True, plain=True,
     ),
     Killers(
-        ("traces/judging/simulated.py", "traces/judging/observed.py"),
+        ("traces/judging/observed.py",),
+        ("tests/judging/test_judge_definitions.py", "tests/judging/test_judge.py",
+         "tests/judging/test_judge_premises.py", SIMULATED, "tests/simulator/test_realise.py",
+         "tests/judging/test_judged.py"), tables=True, plain=True, dearest=3.0,
+    ),
+    Killers(
+        ("traces/judging/simulated.py",),
         (SIMULATED, "tests/simulator/test_realise.py", "tests/judging/test_judged.py"), tables=True, plain=True,
         dearest=3.0,
     ),
