@@ -18,14 +18,14 @@ def ladis_previous_leader_abandoned(s: State) -> bool:
     one, which follows itself."""
     for m in range(s.NODES):
         for l in range(s.NODES):
-            if broadcasts_after(s, l, m) and not is_quorum(
-                s, {f for f in range(s.NODES) if f != l and not (s.leader[f] == l and s.synced[f])}
-            ):
-                return broken(
-                    f"p{m} leads epoch {s.new_epoch[m]} in broadcast mode, and only "
-                    f"{ {f for f in range(s.NODES) if f != l and not (s.leader[f] == l and s.synced[f])} } have "
-                    f"abandoned p{l}, the leader of epoch {s.new_epoch[l]}"
-                )
+            if broadcasts_after(s, l, m):
+                enough = is_quorum(s, {f for f in range(s.NODES) if f != l and not (s.leader[f] == l and s.synced[f])})
+                if not enough:
+                    return broken(
+                        f"p{m} leads epoch {s.new_epoch[m]} in broadcast mode, and only "
+                        f"{ {f for f in range(s.NODES) if f != l and not (s.leader[f] == l and s.synced[f])} } have "
+                        f"abandoned p{l}, the leader of epoch {s.new_epoch[l]}"
+                    )
     return True
 
 

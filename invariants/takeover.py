@@ -30,12 +30,14 @@ def previous_leader_abandoned(s: State) -> bool:
     earlier one."""
     for m in range(s.NODES):
         for l in range(s.NODES):
-            if led_before(s, l, m) and not is_quorum(s, {f for f in range(s.NODES) if not still_follows(s, f, l)}):
-                return broken(
-                    f"p{m} is the established leader of epoch {s.new_epoch[m]}, and only "
-                    f"{ {f for f in range(s.NODES) if not still_follows(s, f, l)} } have abandoned p{l}, the "
-                    f"established leader of epoch {s.new_epoch[l]}"
-                )
+            if led_before(s, l, m):
+                enough = is_quorum(s, {f for f in range(s.NODES) if not still_follows(s, f, l)})
+                if not enough:
+                    return broken(
+                        f"p{m} is the established leader of epoch {s.new_epoch[m]}, and only "
+                        f"{ {f for f in range(s.NODES) if not still_follows(s, f, l)} } have abandoned p{l}, the "
+                        f"established leader of epoch {s.new_epoch[l]}"
+                    )
     return True
 
 

@@ -21,7 +21,7 @@ EXAMPLES = """\b
 Examples:
   zabcheck --variant small-quorum --nodes 2 --depth 12 --trace run.trace.json
   zabcheck export run.trace.json --to html --output run.html
-  zabcheck export run.trace.json --to svg --cone 12     what step 12 depends on
+  zabcheck export run.trace.json --to svg --cone 9      what step 9 depends on
   zabcheck export --model --to tla --nodes 3     the same model for TLC
 """
 OF_TRACES = ("trace", "form", "output", "model", "relation", "cone")

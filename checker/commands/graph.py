@@ -24,7 +24,7 @@ EXAMPLES = """\b
 Examples:
   zabcheck graph --variant small-quorum --nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0
   zabcheck graph --nodes 2 --txns 1 --timeouts 1 --crashes 0 --losses 0 --output states.graphml
-  zabcheck graph --variant no-sync --property agreement --depth 12   of runs of 12 steps
+  zabcheck graph --variant small-quorum --nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0 --depth 11
 """
 
 

@@ -194,7 +194,7 @@ class Narrowing(Reducing):
         super().__init__(model, properties, symmetry)
         self.classes = Classes.of_fact(self.code.facts["classes"])
         self.kept_premises: int = self.code.facts["kept_premises"]
-        self.broken_alone: list[str] = self.code.facts["broken_alone"]
+        self.broken_by_values: list[str] = self.code.facts["broken_by_values"]
         self.known = Block(len(self.classes.table)), Block(len(self.classes.standing))
         for block, data in zip(self.known, (self.classes.table, self.classes.standing), strict=True):
             block.map[: len(data)] = data
@@ -300,7 +300,7 @@ class Narrowing(Reducing):
             **super().also_facts(typed),
             "leaves_out_states": self.leaves_out_states,
             "kept_premises": kept,
-            "broken_alone": [p.name for k, p in enumerate(self.properties) if self.plan.pure >> k & 1],
+            "broken_by_values": [p.name for k, p in enumerate(self.properties) if self.plan.pure >> k & 1],
         }
 
     @cached_property
@@ -352,7 +352,7 @@ class AmpleExplorer(ReducedExplorer):
         result.narrowed = code.code.facts["leaves_out_states"] or self.merges
         result.merged = code.classes.sentence() if self.merges else ""
         result.suspected = tuple(result.violations)
-        if self.merges and result.violations.keys() & (alone := set(code.broken_alone)):
+        if self.merges and result.violations.keys() & (alone := set(code.broken_by_values)):
             result.suspected, result.suspects_one = (*sorted(result.violations.keys() | alone),), True
             result.witnessed = {name: depth for name, depth in result.witnessed.items() if depth < result.depth}
         return result

@@ -594,7 +594,7 @@ class Report(Result):
                 "symmetry_off": self.symmetry_off or None,
                 "reduced": r.reduced,
                 "ample_sets": r.narrowed,
-                "merged": r.merged or None,
+                **({"merged": r.merged} if r.merged else {}),
                 "reduction_off": self.reduction_off or None,
                 "stuttering_left_out": not r.stuttering_off,
                 "stuttering_off": r.stuttering_off or None,

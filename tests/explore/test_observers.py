@@ -165,7 +165,7 @@ def of_steps(code: Narrowing) -> int:
 
 
 def of_values(code: Narrowing) -> int:
-    return sum(1 << k for k, p in enumerate(code.properties) if p.name in code.broken_alone)
+    return sum(1 << k for k, p in enumerate(code.properties) if p.name in code.broken_by_values)
 
 
 def verdicts(code: Narrowing, state: bytes, premises: int) -> tuple[int, int]:
@@ -369,9 +369,9 @@ def test_what_values_break_alone_is_suspected_together() -> None:
     """Which of such properties a full search would find broken, a search that merges does not know."""
     code = narrowing(replace(USUAL, variant="propose-to-synced-only"))
     r = AmpleExplorer(code, 1).run(Limits())
-    assert r.violations.keys() & set(code.broken_alone)
+    assert r.violations.keys() & set(code.broken_by_values)
     assert r.suspects_one
-    assert set(r.suspected) >= {*code.broken_alone, *r.violations}
+    assert set(r.suspected) >= {*code.broken_by_values, *r.violations}
     assert r.suspicion.startswith("at least one of ")
     assert max(r.witnessed.values()) < r.depth
 

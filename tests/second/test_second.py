@@ -18,6 +18,7 @@ import pytest
 
 from checker.explore import compiled
 from checker.explore.ample import Narrowing
+from checker.explore.memory import Budget
 from checker.explore.result import Exploration, Limits
 from invariants.registry import STEP
 from tests.second.generator import Generated, protocol
@@ -469,3 +470,13 @@ def test_a_campaign_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     before = done_before(results)
     assert [o.seed for o in before] == [1]
     assert "1 of 2 properties (50 %)" in "\n".join(summary(before))
+
+
+def test_a_search_that_the_machine_ends_is_undecided(
+    tmp_path: Path, reference: Reference, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where others leave no memory: what it has not reached is no difference."""
+    monkeypatch.setattr(Budget, "exceeded", lambda budget, soon=0: True)
+    outcome = check(protocol(101925), tmp_path, ("compiled",), reference)
+    assert outcome.status == "undecided", outcome
+    assert "what this machine has" in outcome.undecided["compiled"]

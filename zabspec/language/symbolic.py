@@ -428,6 +428,16 @@ class Expressions:
     def no_builtin(self, args: list[Value], env: Env) -> Value:
         raise Untranslatable("the symbolic world has no operations on the kernel's memory")
 
+    def builtin_count_bits(self, args: list[Value], env: Env) -> Value:
+        """Return how many bits of a mask are set."""
+        least, most = n.span(args[0])
+        if least < 0:
+            raise Untranslatable("bits are counted of what may be negative")
+        count: Value = 0
+        for k in range(most.bit_length()):
+            count = n.add(count, n.bit_and(n.right(args[0], k), 1))
+        return count
+
     def builtin_min(self, args: list[Value], env: Env) -> Value:
         return n.minimum(*args)
 

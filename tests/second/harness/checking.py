@@ -196,7 +196,7 @@ def compare(
         at = time.process_time()
         try:
             found = run()
-        except ReferenceTooSlow as problem:
+        except (ReferenceTooSlow, searching.Stopped) as problem:
             found = Undecided(str(problem))
         outcome.seconds[name] = outcome.seconds.get(name, 0.0) + time.process_time() - at
         if isinstance(found, str):

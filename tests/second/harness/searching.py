@@ -39,10 +39,24 @@ NOT_ON_FIFO = ("partitions", "drops", "duplicates")  # budgets of which the worl
 Explore = Callable[[Mapping[str, Any]], Book]
 
 
+class Stopped(Exception):
+    """A search was ended by a limit of the machine; its text is the reason. What it would have found is undecided."""
+
+
 class Recorder(Explorer):
     """Explores, and keeps every state that it finds. Mixed into an explorer."""
 
     found: list[tuple[int, bytes]]  # depth, state
+
+    def run(self, *args: Any, **settings: Any) -> Exploration:
+        """
+        Raises:
+            Stopped: it was ended, but not by itself.
+        """
+        r = super().run(*args, **settings)
+        if r.stopped and not r.apart:
+            raise Stopped(r.stopped)
+        return r
 
     def first_level(self) -> list[LevelGroup]:
         level = super().first_level()
