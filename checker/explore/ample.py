@@ -260,6 +260,10 @@ class Narrowing(Reducing):
             if x.field not in fields or fields[x.field].role is not Role.BUDGET or fields[x.field].observed
         }
 
+    def may_err(self, function: str) -> bool:
+        """Whether a function of a property may meet a run-time error in some state, as far as its text shows."""
+        return bool(self.front.effects[function].errs)
+
     def planned(self) -> Plan:
         """What is merged of ghosts."""
         typed = self.model.program.typed(("enabled", "apply"))

@@ -425,6 +425,10 @@ class Labels:
         self.items = items_of(code.properties, plan, reads)
         self.reads = reads
         self.partly = Partly(code.model, plan.fields, reads)
+        of_papers = {f.__name__ for p in OF_PAPERS for f in (p.holds, p.witness)}
+        self.may_err = {
+            item.function for item in self.items if item.function not in of_papers and code.may_err(item.function)
+        }
 
     def of(self, values: Sequence[tuple[int, ...]]) -> list[Label]:
         """Return the label of each value."""
@@ -454,6 +458,8 @@ class Labels:
         places = combinations(self.layout, beside)
         if places is not None:
             return {projection: self.judged(item, value, places) for projection, value in values.items()}
+        if item.function in self.may_err:  # where it errs is no part of what is left of it
+            return {projection: ("as it is", projection) for projection in values}
         found: dict[Label, Label] = {}
         for projection, value in values.items():
             try:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from invariants.binding import full_namespace
 from zabspec.language.kinds import Int, SetOf
-from zabspec.language.reference import ERRORS, RecordValue, StateView, load
+from zabspec.language.reference import RecordValue, StateView, load
 from zabspec.language.sentences import MARK
 from zabspec.model import Model
 
@@ -87,6 +87,14 @@ class UnknownField:
     def __init__(self, way: Way, name: str, kind: object, axes: int) -> None:
         self.way, self.text, self.kind, self.axes = way, name, kind, axes
 
+    def __eq__(self, other: object) -> bool:
+        raise NotFollowed(self.text)
+
+    def __bool__(self) -> bool:
+        raise NotFollowed(self.text)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def reached(self) -> Any:
         if self.axes:
             return self
@@ -103,10 +111,18 @@ class UnknownField:
 
 
 class UnknownSet:
-    """A set that is not known."""
+    """A set that is not known: asked for its members only, not compared as a whole."""
 
     def __init__(self, way: Way, text: str) -> None:
         self.way, self.text = way, text
+
+    def __eq__(self, other: object) -> bool:
+        raise NotFollowed(self.text)
+
+    def __bool__(self) -> bool:
+        raise NotFollowed(self.text)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __contains__(self, item: object) -> bool:
         return self.way.answer(f"({text_of(item)} in {self.text})")
@@ -188,7 +204,7 @@ class Partly:
             way = Way(answers)
             try:
                 said: Diagram = bool(self.names[function](PartState(view, self.known, way)))
-            except ERRORS as error:
+            except Exception as error:  # it errs, or does with what is unknown what no method above is for
                 raise NotFollowed(str(error)) from error
             for k in range(len(way.asked) - 1, len(answers) - 1, -1):
                 question, answer = way.asked[k]

@@ -29,11 +29,12 @@ from checker.explore.observers import (
 from checker.explore.partly import MOST_WAYS, NotFollowed, Partly
 from checker.explore.reducible import why_not_narrowed
 from checker.explore.result import Limits
-from invariants.registry import STEP, Property
+from invariants.registry import STATE, STEP, Property
 from tests.models import judged, much
 from tests.second.harness.searching import Recording
 from zabspec.language import tree as t
 from zabspec.language.derive import Permutations
+from zabspec.language.lang import Node, State, Txn
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 
@@ -437,7 +438,7 @@ def left(function: str, values: Sequence[Callable[[Any], None]]) -> list[object]
     code = narrowing(USUAL)
     plan, reads = made_anew(code)
     partly = Partly(code.model, plan.fields, reads)
-    found = []
+    found: list[object] = []
     for change in values:
         s = code.model.program.initial()
         change(s)
@@ -482,3 +483,76 @@ def test_what_is_not_followed_is_kept_as_it_is(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(NotFollowed):
         left("durability", [with_delivered(0)])
     assert MOST_WAYS > 1
+
+
+# Properties of somebody's own, each broken only after a delivery, by a step that changes nothing that was observed.
+# They read more of the protocol than there are combinations for.
+
+
+def some(s: State) -> bool:
+    counted: bool = s.abcasts >= 0
+    return counted
+
+
+def has_none(s: State, p: Node) -> bool:
+    none: bool = len(s.history[p]) == 0
+    return none
+
+
+def first_of(s: State, p: Node) -> Txn:
+    return s.history[p][0]
+
+
+def share(s: State, p: Node) -> int:
+    part: int = len(s.history[p]) // s.role[p]
+    return part
+
+
+def compares_a_record(s: State) -> bool:
+    for p in range(s.NODES):
+        if len(s.delivered[p]) > 0 and s.role[p] == 0 and not has_none(s, p):
+            if s.delivered[p][0] == first_of(s, p):
+                return False
+    return True
+
+
+def compares_sets(s: State) -> bool:
+    for p in range(s.NODES):
+        if len(s.delivered[p]) > 0 and s.role[p] == 0 and s.Q[p] == s.acked[p]:
+            return False
+    return True
+
+
+def adds(s: State) -> bool:
+    for p in range(s.NODES):
+        if len(s.delivered[p]) > 0 and s.role[p] == 0 and not has_none(s, p) and s.promised_epoch[p] + 1 > 1:
+            return False
+    return True
+
+
+def reads_of_a_record(s: State) -> bool:
+    for p in range(s.NODES):
+        if len(s.delivered[p]) > 0 and s.role[p] == 0 and not has_none(s, p):
+            if first_of(s, p).epoch > 0:
+                return False
+    return True
+
+
+def errs(s: State) -> bool:
+    if len(s.delivered[0]) > 0 and share(s, 0) > 0:
+        return True
+    return True
+
+
+@pytest.mark.slow(seconds=7)
+@pytest.mark.parametrize("own", [compares_a_record, compares_sets, adds, reads_of_a_record, errs])
+def test_properties_of_ones_own_are_broken_as_in_a_full_search(own: Any) -> None:
+    """Whatever they do with what is not known of a value, which is not followed or followed as it is; an error, too."""
+    properties = [Property("own", STATE, "here", "", own, some)]
+    models = [Model(ONE), Model(ONE)]
+    for model in models:
+        model.program.extra = {f.__name__: f for f in (own, some, has_none, first_of, share)}
+    full = Explorer(Compiled(models[0], properties, own is not errs), 1).run(Limits())
+    less = AmpleExplorer(Narrowing(models[1], properties, own is not errs), 1).run(Limits())
+    assert full.violations
+    assert (less.violations.keys(), less.error) == (full.violations.keys(), full.error)

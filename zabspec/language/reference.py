@@ -87,7 +87,7 @@ class RecordValue:
         return (self.word >> shift & mask) + least
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, RecordValue) and self.word == other.word
+        return self.word == other.word if isinstance(other, RecordValue) else NotImplemented
 
     def __lt__(self, other: RecordValue) -> bool:
         return self.word < other.word
@@ -208,7 +208,7 @@ class SetView:
         return value_text(self.kind, self)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SetView) and self.mask == other.mask
+        return self.mask == other.mask if isinstance(other, SetView) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -274,9 +274,9 @@ class SeqView:
         return value_text(self.kind, self)
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, SeqView) and self.kind != other.kind:
-            return list(self) == list(other)
-        return isinstance(other, SeqView) and self.raw() == other.raw()
+        if not isinstance(other, SeqView):
+            return NotImplemented
+        return self.raw() == other.raw() if self.kind == other.kind else list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment]
 
