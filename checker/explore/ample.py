@@ -166,6 +166,7 @@ class Narrowing(Reducing):
         model, properties, symmetry: as of `Compiled`.
         wanted: the properties whose premises are still to be met; None: all. Of others no search tells whether a state
             meets it.
+        merging: whether what was observed is merged into classes.
     """
 
     also_modules = (sleep_kernel, ample_kernel, observer_kernel)
@@ -188,8 +189,14 @@ class Narrowing(Reducing):
     judge_values: Any
 
     def __init__(
-        self, model: Model, properties: Sequence[Property], symmetry: bool, wanted: Collection[str] | None = None
+        self,
+        model: Model,
+        properties: Sequence[Property],
+        symmetry: bool,
+        wanted: Collection[str] | None = None,
+        merging: bool = True,
     ) -> None:
+        self.merging = merging
         self.wanted = frozenset(p.name for p in properties if wanted is None or p.name in wanted)
         super().__init__(model, properties, symmetry)
         self.classes = Classes.of_fact(self.code.facts["classes"])
@@ -272,6 +279,8 @@ class Narrowing(Reducing):
         for name in (*also, *judging):
             self.front.function(name)
         self.reads = {**typed.reads, **self.front.program.reads}
+        if not self.merging:
+            return Plan("other properties than the papers' are judged")
         program = t.TypedProgram(typed.functions, typed.sites, typed.steps, self.reads)
         return plan_of(self.model, program, self.properties, self.wanted, also)
 
@@ -294,7 +303,7 @@ class Narrowing(Reducing):
         )
 
     def also_key(self) -> tuple[object, ...]:
-        return ("ample sets", sorted(self.wanted), *super().also_key())
+        return ("ample sets", sorted(self.wanted), self.merging, *super().also_key())
 
     def also_facts(self, typed: t.TypedProgram) -> dict[str, Any]:
         kept = self.plan.premises | sum(
