@@ -423,20 +423,19 @@ class Expressions:
         if e.op == "forget":
             inside = and_(n.less_equal(0, args[1]), n.less(args[1], self.layout.schema.nodes))
             self.report(not_(inside), e.args[0], args.pop(), env)
+        if e.op == "count_bits" and n.span(args[0])[0] >= 0 and n.span(args[0])[1] >> self.layout.schema.nodes == 0:
+            return self.members(args[0])
         return getattr(self, f"builtin_{e.op}", self.no_builtin)(args, env)
+
+    def members(self, mask: Value) -> Value:
+        """Return how many processes a mask of processes has, which `is_quorum` of the world asks."""
+        count: Value = 0
+        for p in range(self.layout.schema.nodes):
+            count = n.add(count, n.bit_and(n.right(mask, p), 1))
+        return count
 
     def no_builtin(self, args: list[Value], env: Env) -> Value:
         raise Untranslatable("the symbolic world has no operations on the kernel's memory")
-
-    def builtin_count_bits(self, args: list[Value], env: Env) -> Value:
-        """Return how many bits of a mask are set."""
-        least, most = n.span(args[0])
-        if least < 0:
-            raise Untranslatable("bits are counted of what may be negative")
-        count: Value = 0
-        for k in range(most.bit_length()):
-            count = n.add(count, n.bit_and(n.right(args[0], k), 1))
-        return count
 
     def builtin_min(self, args: list[Value], env: Env) -> Value:
         return n.minimum(*args)
