@@ -15,7 +15,7 @@ from typing import Any
 from checker.explore import ample_kernel, kernel, observer_kernel, sleep_kernel
 from checker.explore.breadth_first import Keeper, LevelGroup, Progress
 from checker.explore.memory import Block
-from checker.explore.observers import Classes, Plan, classes_of, observe_text, plan_of, value_text
+from checker.explore.observers import Classes, Plan, classes_of, expected_of, observe_text, plan_of, value_text
 from checker.explore.reduced import ReducedExplorer
 from checker.explore.reduction import Reducing, collisions, pairs_of
 from checker.explore.result import Exploration, Limits
@@ -276,13 +276,14 @@ class Narrowing(Reducing):
         typed = self.model.program.typed(("enabled", "apply"))
         also = (self.conventions.own, self.conventions.where, "remaining_work")
         judging = (f.__name__ for p in self.properties for f in (p.holds, p.witness))
-        for name in (*also, *judging):
+        expected = expected_of(self.model, self.properties) if self.merging else []
+        for name in (*also, *judging, *(p.holds.__name__ for p in expected)):
             self.front.function(name)
         self.reads = {**typed.reads, **self.front.program.reads}
         if not self.merging:
             return Plan("other properties than the papers' are judged")
         program = t.TypedProgram(typed.functions, typed.sites, typed.steps, self.reads)
-        return plan_of(self.model, program, self.properties, self.wanted, also)
+        return plan_of(self.model, program, self.properties, self.wanted, also, expected)
 
     def also_text(self) -> str:
         own = self.conventions.own
@@ -342,6 +343,7 @@ class AmpleExplorer(ReducedExplorer):
     code: Narrowing
 
     merges = False  # whether what was observed is hashed and compared by its class
+    unforeseen = False  # whether something was observed that has no class: nothing else stands against ample sets
 
     def masks(self) -> tuple[int, int, int, int]:
         """As without reduction, but for premises that classes do not keep: which states meet them is not known."""
@@ -373,7 +375,11 @@ class AmpleExplorer(ReducedExplorer):
     def finished(self, level: list[LevelGroup], keep_going: bool) -> bool:
         """Nor does it go on once it cannot be believed."""
         r = self.result
-        r.apart = any(slot.report.get(word) for slot in self.slots for word in (kernel.R_APART, kernel.R_CLASSLESS))
+        apart, classless = (
+            any(slot.report.get(word) for slot in self.slots) for word in (kernel.R_APART, kernel.R_CLASSLESS)
+        )
+        self.unforeseen = classless and not apart
+        r.apart = apart or classless
         if r.apart and not r.stopped:
             r.stopped = "steps may not change places"
         return super().finished(level, keep_going)

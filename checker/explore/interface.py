@@ -264,6 +264,11 @@ def breaks_alone(s: State) -> bool:
     raise NotBound("breaks_alone")
 
 
+def breaks_expected(s: State) -> bool:
+    """Return the same of the properties that are not judged and are expected to hold; `s.error` is 0 then."""
+    raise NotBound("breaks_expected")
+
+
 def observe(s: State, letter: int, p: int, e: int, c: int) -> int:
     """Take a letter, in place: what the protocol is told, from 1, or 0; -1: no such call is possible in a state."""
     raise NotBound("observe")

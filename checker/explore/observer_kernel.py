@@ -15,8 +15,8 @@ from 1, and the value; a row of the other is whether a state may have that numbe
 from __future__ import annotations
 
 from checker.explore.interface import (
-    CODED_AT, OBSERVERS_AT, RING_AT, TOTAL, VALUE_WORDS, breaks_alone, coded_class, judge, observe, put_class, put_raw,
-    put_value, value_of, witness,
+    CODED_AT, OBSERVERS_AT, RING_AT, TOTAL, VALUE_WORDS, breaks_alone, breaks_expected, coded_class, judge, observe,
+    put_class, put_raw, put_value, value_of, witness,
 )  # fmt: skip
 from checker.explore.kernel import R_CLASSLESS
 from zabspec.language.lang import Bytes, State, Words
@@ -66,8 +66,8 @@ def recover_ghosts(after: State, work: Bytes) -> None:
 def class_of_value(s: State, work: Bytes, report: Words) -> int:
     """Return the number of the class of the value that a successor has.
 
-    A value that breaks a property is in no table. One that is not, and breaks none, was observed in a way that was not
-    foreseen: that is noted, and the search proves nothing.
+    A value that breaks a property is in no table. One that is not, and breaks none that is judged, breaks one that was
+    expected to hold or was observed in a way that was not foreseen: that is noted, and the search proves nothing.
     """
     known = words_at(work, OBSERVERS_AT)
     table = words_at(work, known[TABLE])
@@ -164,7 +164,7 @@ def close_values(
                         return -2 - j
                 value_of(child, found)
                 to = BROKEN
-                if not breaks_alone(child):
+                if not breaks_alone(child) and not breaks_expected(child):
                     place = value_place(table, rows, found)
                     if table[place] == 0:
                         if count == most:

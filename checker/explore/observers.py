@@ -27,7 +27,7 @@ from typing import Any
 
 from checker.explore.memory import Block
 from checker.explore.partly import NotFollowed, Partly
-from invariants import OF_PAPERS
+from invariants import OF_PAPERS, properties_of
 from invariants.registry import STEP, TERMINAL, Property
 from zabspec import history
 from zabspec.language import tree as t
@@ -187,7 +187,8 @@ class Plan:
         fields: the fields that values consist of; `raw`: those of them that the protocol sees.
         pure: the properties that are broken by a value alone, as a mask.
         premises: the properties of states whose premise is kept as well, as a mask.
-        why_raw: by field that a property made raw, why.
+        expected: the functions of properties that are not judged and are expected to hold: values that break one are
+            followed no further, and a search that meets one is not believed.
     """
 
     why_not: str = ""
@@ -196,13 +197,34 @@ class Plan:
     raw: frozenset[str] = frozenset()
     pure: int = 0
     premises: int = 0
+    expected: tuple[str, ...] = ()
 
 
 NOTHING = Plan("no letter is called")
 
 
+def expected_of(model: Model, properties: Sequence[Property]) -> list[Property]:
+    """Return the papers' properties of values that are not judged: what a protocol is expected to keep.
+
+    With fewer properties judged more values would be followed, those that only the others call broken: a million and
+    more for one property alone. A protocol that keeps the papers' properties has none of these values.
+    """
+    protocol = model.protocol
+    return [
+        p
+        for p in properties_of(protocol.name)
+        if p in OF_PAPERS and p.default and p.judges(protocol.name) and p.of not in (STEP, TERMINAL)
+        if p not in properties
+    ]
+
+
 def plan_of(
-    model: Model, program: t.TypedProgram, properties: Sequence[Property], wanted: Collection[str], more: Iterable[str]
+    model: Model,
+    program: t.TypedProgram,
+    properties: Sequence[Property],
+    wanted: Collection[str],
+    more: Iterable[str],
+    expected: Sequence[Property] = (),
 ) -> Plan:
     """Plan what is merged.
 
@@ -210,6 +232,7 @@ def plan_of(
         program: typed, with `enabled` and `apply`, and every function of the properties.
         wanted: the properties whose premises are still to be met.
         more: other functions that read states, by name.
+        expected: properties that are not judged, of which those that values break alone are expected to hold.
     """
     layout, c = model.program.layout, model.configuration
     if c.quorums:
@@ -245,7 +268,9 @@ def plan_of(
         if p.of != STEP and (p.name in wanted or p not in OF_PAPERS) and met & fields:
             premises |= 1 << k
     order = tuple(name for name in LETTERS if name in letters)
-    return Plan("", order, frozenset(fields), frozenset(raw), pure, premises)
+    others = [p.holds.__name__ for p in expected]
+    kept = tuple(name for name in others if program.reads[name] and program.reads[name] <= fields)
+    return Plan("", order, frozenset(fields), frozenset(raw), pure, premises, kept)
 
 
 # --- where values lie -----------------------------------------------------------------------------
@@ -351,8 +376,16 @@ def value_text(layout: Layout, plan: Plan) -> str:
         "    s.error = 0",
         "    return found",
     ]
+    beyond = " or ".join(f"not {name}(s)" for name in plan.expected) or "False"
+    expected = [
+        "def breaks_expected(s: State) -> bool:",
+        f"    found = {beyond}",
+        "    found = found or s.error != 0",
+        "    s.error = 0",
+        "    return found",
+    ]
     decode = ["def coded_class(s: State) -> int:", "    b = as_bytes(s)", f"    return {total}"]
-    return "\n\n\n".join("\n".join(lines) for lines in (read, put, raw, code, decode, alone))
+    return "\n\n\n".join("\n".join(lines) for lines in (read, put, raw, code, decode, alone, expected))
 
 
 def observe_text(plan: Plan) -> str:
@@ -496,6 +529,7 @@ class Classes:
     Attributes:
         values, classes, orbits: how many there are; orbits are classes up to renaming.
         rows: of the table of values; `table` and `standing`: its words, and those of the values that stand for classes.
+        expected: how many properties are expected to hold beside those that are judged.
         why_not: why there are none, in a sentence.
     """
 
@@ -505,13 +539,15 @@ class Classes:
     rows: int = 0
     table: bytes = b""
     standing: bytes = b""
+    expected: int = 0
     why_not: str = ""
 
     def sentence(self) -> str:
         """What a report says of them."""
+        kept = f", and nothing that was visited breaks any of {self.expected} others" if self.expected else ""
         return (
             f"what was observed counts by its class: {self.classes:,} classes of {self.values:,} values, "
-            f"{self.orbits:,} up to renaming; no property tells two values of a class apart (derived observers)"
+            f"{self.orbits:,} up to renaming; no property tells two values of a class apart{kept} (derived observers)"
         )
 
     def fact(self) -> dict[str, Any]:
@@ -652,7 +688,7 @@ def numbered(code: Any, plan: Plan, automaton: Automaton, classes: Sequence[int]
     stands[1 : width + 1] = values[0]
     for written, k in standing.items():
         stands[(width + 1) * written : (width + 1) * (written + 1)] = (1, *values[k])
-    return Classes(len(values), len(first), orbits - 1, automaton.rows, bytes(rows), bytes(stands))
+    return Classes(len(values), len(first), orbits - 1, automaton.rows, bytes(rows), bytes(stands), len(plan.expected))
 
 
 def parts_of(renamings: Sequence[Sequence[int]], fixes: Sequence[bool]) -> list[int]:

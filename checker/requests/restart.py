@@ -81,6 +81,10 @@ def restarted(task: EngineTask, code: Compiled, engine: Explorer, first: Explora
             merging = all(p.default and p in OF_PAPERS for p in judged)
             ample = AmpleExplorer(Narrowing(model, judged, code.symmetry, unmet, merging), threads)
             exploration = task.run(ample)
+            if ample.unforeseen:  # a property that is not judged is broken, which was expected to hold
+                ample.forget()
+                ample = AmpleExplorer(Narrowing(model, judged, code.symmetry, unmet, False), threads)
+                exploration = task.run(ample)
             exploration.add_first(first)
             if conclusive(exploration):
                 return exploration

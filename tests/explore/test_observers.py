@@ -29,6 +29,9 @@ from checker.explore.observers import (
 from checker.explore.partly import MOST_WAYS, NotFollowed, Partly
 from checker.explore.reducible import why_not_narrowed
 from checker.explore.result import Limits
+from checker.requests import explore, restart
+from checker.requests.exploration import ExploreRequest
+from checker.requests.model import ModelRequest
 from invariants.registry import STATE, STEP, Property
 from tests.models import judged, much
 from tests.second.harness.searching import Recording
@@ -342,7 +345,55 @@ def test_premises_that_are_kept_are_met_as_in_a_full_search() -> None:
 def test_what_is_asked_decides_what_is_merged() -> None:
     alone = narrowing(ONE, names=("one-primary-an-epoch",)).classes
     order = narrowing(ONE, names=("integrity", "total-order")).classes
-    assert 0 < alone.classes < order.classes < narrowing(ONE).classes.classes
+    assert 0 < alone.classes <= order.classes < narrowing(ONE).classes.classes
+
+
+@pytest.mark.slow(seconds=2)
+def test_one_property_alone_visits_less() -> None:
+    """The papers' other properties of values are expected to hold: what breaks them is followed no further."""
+    alone, every = narrowing(USUAL, names=("prefix",)), narrowing(USUAL)
+    assert alone.classes.values == every.classes.values
+    assert alone.classes.expected == 11
+    assert "breaks any of 11 others" in alone.classes.sentence()
+    one, all_of_them = (AmpleExplorer(code).run(Limits()) for code in (alone, every))
+    assert one.complete
+    assert not one.violations
+    assert not one.apart
+    assert one.distinct < all_of_them.distinct
+
+
+@pytest.mark.slow(seconds=2)
+def test_what_is_expected_and_breaks_proves_nothing() -> None:
+    """`propose-to-synced-only` keeps `unique-zxid` and breaks the prefix property, which is not judged."""
+    code = narrowing(replace(USUAL, variant="propose-to-synced-only"), names=("unique-zxid",))
+    search = AmpleExplorer(code)
+    r = search.run(Limits())
+    assert search.unforeseen
+    assert not r.violations
+    assert not r.complete
+    assert not conclusive(r)
+
+
+@pytest.mark.slow(seconds=4)
+def test_a_search_in_which_another_breaks_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is merged then, and what was asked for is decided."""
+    monkeypatch.setattr(restart, "SMALL", 20_000)
+    merging: list[bool] = []
+    real = Narrowing.__init__
+
+    def noted(self: Narrowing, *of: Any) -> None:
+        merging.append(of[-1])
+        real(self, *of)
+
+    monkeypatch.setattr(Narrowing, "__init__", noted)
+    model = ModelRequest(
+        nodes=3, txns=2, variant="propose-to-synced-only", budgets={"timeouts": 1, "crashes": 0, "losses": 0}
+    )
+    found = explore.answer(ExploreRequest(model, properties=("unique-zxid",), trace=""))
+    assert merging == [True, False]
+    assert found.exploration.complete
+    assert not found.exploration.violations
+    assert not found.exploration.merged
 
 
 def test_a_call_that_was_not_foreseen_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
