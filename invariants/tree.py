@@ -111,9 +111,28 @@ def tree_answered(h: State, k: int) -> bool:
     return False
 
 
-def tree_requests(h: State, u: int, three: int) -> int:
-    """The u-th way in which three abcasts may be of requests, those of the paper's example first; -1: one of them has
-    not been made, and the request for it was."""
+def tree_choices(h: State) -> int:
+    """How many ways there are to choose three abcasts, made or not, and their requests."""
+    n: int = max(3, h.abcasts)
+    return (n * (n - 1) * (n - 2) // 6) * (TREE_WORKLOADS + 1)
+
+
+def tree_three(h: State, w: int) -> int:
+    """The three abcasts of the w-th choice."""
+    left = w // (TREE_WORKLOADS + 1)
+    for c in range(max(3, h.abcasts)):
+        for b in range(c):
+            for a in range(b):
+                if left == 0:
+                    return a + (b << 8) + (c << 16)
+                left = left - 1
+    return TREE_FIRST
+
+
+def tree_requests(h: State, w: int, three: int) -> int:
+    """The requests of the w-th choice, those of the paper's example first; -1: one of the three abcasts has not been
+    made, and the request for it was."""
+    u = w % (TREE_WORKLOADS + 1)
     requests = TREE_PAPERS
     if u > 0:
         asked = u - 1
@@ -206,14 +225,11 @@ def tree_writes(h: State) -> bool:
         return tree_known(h)
     if tree_in_order(h):
         return True
-    for c in range(max(3, h.abcasts)):
-        for b in range(c):
-            for a in range(b):
-                three = a + (b << 8) + (c << 16)
-                for u in range(TREE_WORKLOADS + 1):
-                    requests = tree_requests(h, u, three)
-                    if requests >= 0 and not tree_right(h, three, requests):
-                        return tree_right(h, three, requests)
+    for w in range(tree_choices(h)):
+        three = tree_three(h, w)
+        requests = tree_requests(h, w, three)
+        if requests >= 0 and not tree_right(h, three, requests):
+            return tree_right(h, three, requests)
     return True
 
 
@@ -329,22 +345,25 @@ def tree_kept_in_view(h: State, anywhere: bool) -> bool:
         return tree_known(h)
     if tree_in_order(h) and not tree_lags(h, anywhere):
         return True
-    for c in range(max(3, h.abcasts)):
-        for b in range(c):
-            for a in range(b):
-                three = a + (b << 8) + (c << 16)
-                for u in range(TREE_WORKLOADS + 1):
-                    requests = tree_requests(h, u, three)
-                    if requests >= 0:
-                        answers = tree_answers(h, three, requests)
-                        for p in range(h.NODES):
-                            for q in range(h.NODES):
-                                for i in range(len(h.delivered[p]) + 1):
-                                    if i > 0 and (anywhere or tree_moves(h, p, i, q)):
-                                        before = tree_after(h, p, i, three, requests, answers)
-                                        after = tree_after(h, q, h.pass_length[q], three, requests, answers)
-                                        if tree_goes_back(before, after):
-                                            return broken(f"{tree_went_back(h, p, i, q, before, after)}")
+    for w in range(tree_choices(h)):
+        three = tree_three(h, w)
+        requests = tree_requests(h, w, three)
+        if requests >= 0 and not tree_goes_on(h, three, requests, anywhere):
+            return tree_goes_on(h, three, requests, anywhere)
+    return True
+
+
+def tree_goes_on(h: State, three: int, requests: int, anywhere: bool) -> bool:
+    """Whether no session's read goes back if three abcasts are of these requests."""
+    answers = tree_answers(h, three, requests)
+    for p in range(h.NODES):
+        for q in range(h.NODES):
+            for i in range(len(h.delivered[p]) + 1):
+                if i > 0 and (anywhere or tree_moves(h, p, i, q)):
+                    before = tree_after(h, p, i, three, requests, answers)
+                    after = tree_after(h, q, h.pass_length[q], three, requests, answers)
+                    if tree_goes_back(before, after):
+                        return broken(f"{tree_went_back(h, p, i, q, before, after)}")
     return True
 
 
@@ -482,14 +501,11 @@ def tree_writes_of_requests(h: State) -> bool:
         return tree_known(h)
     if tree_in_order(h) and not tree_replayed(h):
         return True
-    for c in range(max(3, h.abcasts)):
-        for b in range(c):
-            for a in range(b):
-                three = a + (b << 8) + (c << 16)
-                for u in range(TREE_WORKLOADS + 1):
-                    requests = tree_requests(h, u, three)
-                    if requests >= 0 and not tree_requests_right(h, three, requests):
-                        return tree_requests_right(h, three, requests)
+    for w in range(tree_choices(h)):
+        three = tree_three(h, w)
+        requests = tree_requests(h, w, three)
+        if requests >= 0 and not tree_requests_right(h, three, requests):
+            return tree_requests_right(h, three, requests)
     return True
 
 

@@ -15,7 +15,7 @@ import pytest
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
-from invariants import PROPERTIES, Property, ladis_takeover, property_named, takeover, tree
+from invariants import PROPERTIES, Property, property_named, takeover, tree
 from invariants.registry import STEP
 from tests.histories import (
     JUDGED,
@@ -78,7 +78,7 @@ def test_every_property_says_where_the_paper_states_it() -> None:
     for p in PROPERTIES:
         assert p.statement, p.name
         assert re.match(r"(DSN'11 (III|V|VI)|LADIS'08 [23])", p.source), p.name
-    others = [p.name for module in (ladis_takeover, takeover, tree) for p in module.PROPERTIES]
+    others = [p.name for module in (takeover, tree) for p in module.PROPERTIES]
     assert [p.name for p in PROPERTIES if not p.default] == ["dsn-causal-order", "invariant-5-literal", *others]
 
 

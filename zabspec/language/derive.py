@@ -611,93 +611,109 @@ def folded(name: str, words: list[str], start: str, numbers: Iterator[int]) -> l
 
 
 def canonical_text(layout: Layout) -> str:
-    """The least of the orbit: processes in the order of what each holds; if that leaves ties, in
-    the order of their shared colours; among permutations that order ties differently, the one
-    whose state has the least hash. Returns that hash, in c[n] how many renamings leave the
-    state as it is, and in c[n + 1] which one led to it."""
-    n = layout.schema.nodes
-    total = len(Permutations(n).all)
-    if len(layout.schema.renamings) < total:
-        return canonical_in_group_text(layout)
-    stride = Permutations(n).stride
+    """The least of the orbit. Returns its hash, in c[n] how many renamings leave the state as it is, and in c[n + 1]
+    which one led to it.
 
-    def places() -> list[str]:
-        lines = ["    digit = 0", "    seen = 0"]
-        for i in range(n):
-            less = [f"(1 if unsigned_less(c[{j}], c[{i}]) else 0)" for j in range(n) if j != i]
-            lines += [
-                f"    place = {' + '.join(less) or '0'}",
-                f"    digit = digit + place * {n**i}",
-                "    seen = seen | (1 << place)",
-            ]
-        return [
-            *lines,
-            f"    if seen == {(1 << n) - 1}:",
-            f"        c[{n + 1}] = load_short(rank, 2 * digit)",
-            f"        permute(s, to, table, c[{n + 1}])",
-            "        return hash_state(to)",
+    If every renaming counts: processes in the order of what each holds; if that leaves ties, in the order of their
+    shared colours; among permutations that order ties differently, the one whose state has the least hash.
+
+    If a group of them does: of the orbit, the states in which the colours of the processes, in their order, come
+    first; of these the one with the least hash. There is no order of processes to put them in that a renaming of the
+    group need reach, so every one is tried.
+    """
+    n = layout.schema.nodes
+    every = Permutations(n)
+    if len(layout.schema.renamings) < len(every.all):
+        body = [
+            "    _own_colours(s, c)",
+            "    _shared_colours(s, c)",
+            "    lead = 0",
+            *least_hash(
+                layout,
+                Permutations(n, layout.schema.renamings),
+                [
+                    # where its colours come: -1 before those of the best, 1 behind, 0 the same
+                    "order = 0 if found else -1",
+                    f"for k in range({n}):",
+                    "    if order == 0 and found:",
+                    "        if unsigned_less(c[table[old + k]], c[table[lead + k]]):",
+                    "            order = -1",
+                    "        elif unsigned_less(c[table[lead + k]], c[table[old + k]]):",
+                    "            order = 1",
+                ],
+                "order <= 0",
+                "order < 0 or unsigned_less(h, best)",
+                ["lead = old"],
+            ),
         ]
+    else:
+        body = [
+            f"    c[{n}] = 1",
+            "    _own_colours(s, c)",
+            *in_order_of_colours(n),
+            "    _shared_colours(s, c)",
+            *in_order_of_colours(n),
+            *least_hash(
+                layout,
+                every,
+                [
+                    "sorted_ = True",
+                    f"for k in range({n - 1}):",
+                    "    if unsigned_less(c[table[old + k + 1]], c[table[old + k]]):",
+                    "        sorted_ = False",
+                ],
+                "sorted_",
+                "not found or unsigned_less(h, best)",
+                [],
+            ),
+        ]
+    head = "def canonical(s: State, to: State, spare: State, c: Words, table: Bytes, rank: Bytes) -> int:"
+    return "\n".join([head, *body])
 
-    lines = [
-        "def canonical(s: State, to: State, spare: State, c: Words, table: Bytes, rank: Bytes) -> int:",
-        f"    c[{n}] = 1",
-        "    _own_colours(s, c)",
-        *places(),
-        "    _shared_colours(s, c)",
-        *places(),
-        "    best = 0",
-        "    found = False",
-        f"    for which in range({total}):",
-        f"        old = which * {stride} + {n + 1}",
-        "        sorted_ = True",
-        f"        for k in range({n - 1}):",
-        "            if unsigned_less(c[table[old + k + 1]], c[table[old + k]]):",
-        "                sorted_ = False",
-        "        if sorted_:",
-        "            permute(s, spare, table, which)",
-        "            h = hash_state(spare)",
-        "            if not found or unsigned_less(h, best):",
-        "                best = h",
-        "                found = True",
-        f"                c[{n}] = 0",
-        f"                c[{n + 1}] = which",
-        f"                copy_bytes(as_bytes(to), as_bytes(spare), {layout.size})",
-        "            if h == best:",
-        f"                c[{n}] = c[{n}] + 1",
-        "    return best",
+
+def in_order_of_colours(n: int) -> list[str]:
+    """Lines that return the state with its processes in the order of their colours, if no two have the same."""
+    lines = ["    digit = 0", "    seen = 0"]
+    for i in range(n):
+        less = [f"(1 if unsigned_less(c[{j}], c[{i}]) else 0)" for j in range(n) if j != i]
+        lines += [
+            f"    place = {' + '.join(less) or '0'}",
+            f"    digit = digit + place * {n**i}",
+            "    seen = seen | (1 << place)",
+        ]
+    return [
+        *lines,
+        f"    if seen == {(1 << n) - 1}:",
+        f"        c[{n + 1}] = load_short(rank, 2 * digit)",
+        f"        permute(s, to, table, c[{n + 1}])",
+        "        return hash_state(to)",
     ]
-    return "\n".join(lines)
 
 
-def canonical_in_group_text(layout: Layout) -> str:
-    """The same where only a group of renamings counts: of the orbit, the states in which the colours of the processes,
-    in their order, come first; of these the one with the least hash. There is no order of processes to put them in
-    that a renaming of the group need reach, so every one is tried."""
+def least_hash(
+    layout: Layout, renamings: Permutations, looking: list[str], eligible: str, better: str, noted: list[str]
+) -> list[str]:
+    """Lines that go through renamings and return the least hash among those that are eligible.
+
+    Args:
+        looking: lines that look at a renaming, whose place in the table is `old`.
+        eligible: whether it is tried, after these.
+        better: whether its state, with hash `h`, takes the place of the best.
+        noted: lines that keep more of it then.
+    """
     n = layout.schema.nodes
-    perms = Permutations(n, layout.schema.renamings)
-    lines = [
-        "def canonical(s: State, to: State, spare: State, c: Words, table: Bytes, rank: Bytes) -> int:",
-        "    _own_colours(s, c)",
-        "    _shared_colours(s, c)",
+    return [
         "    best = 0",
-        "    lead = 0",
         "    found = False",
-        f"    for which in range({len(perms.all)}):",
-        f"        old = which * {perms.stride} + {n + 1}",
-        # where its colours come: -1 before those of the best, 1 behind, 0 the same
-        "        order = 0 if found else -1",
-        f"        for k in range({n}):",
-        "            if order == 0 and found:",
-        "                if unsigned_less(c[table[old + k]], c[table[lead + k]]):",
-        "                    order = -1",
-        "                elif unsigned_less(c[table[lead + k]], c[table[old + k]]):",
-        "                    order = 1",
-        "        if order <= 0:",
+        f"    for which in range({len(renamings.all)}):",
+        f"        old = which * {renamings.stride} + {n + 1}",
+        *(f"        {line}" for line in looking),
+        f"        if {eligible}:",
         "            permute(s, spare, table, which)",
         "            h = hash_state(spare)",
-        "            if order < 0 or unsigned_less(h, best):",
+        f"            if {better}:",
         "                best = h",
-        "                lead = old",
+        *(f"                {line}" for line in noted),
         "                found = True",
         f"                c[{n}] = 0",
         f"                c[{n + 1}] = which",
@@ -706,7 +722,6 @@ def canonical_in_group_text(layout: Layout) -> str:
         f"                c[{n}] = c[{n}] + 1",
         "    return best",
     ]
-    return "\n".join(lines)
 
 
 BYTES_OF = """
