@@ -15,7 +15,7 @@ from checker.commands.publishing import published
 from checker.commands.requested import model_request
 from checker.commands.smt2 import SMT2, queries_into
 from checker.report.progress import StatusLine
-from checker.report.result import Result, StatedResult
+from checker.report.result import Result, StatedResult, Table
 from checker.requests import confirm
 from checker.requests.clauses import argument
 from checker.requests.confirm import ConfirmRequest
@@ -115,16 +115,14 @@ def listing(request: InductRequest) -> StatedResult:
     """Return what every clause says."""
     from checker.symbolic.assumptions import beside
     from invariants.inductive.argument import is_whole
-    from traces.explain.folding import folded
 
     clauses = [*argument(request.model.protocol).clauses]
     if not is_whole(request.model.protocol):
         clauses = [*beside(request.configuration()), *clauses]
-    said = {c.name: f"{' '.join(c.statement.split())} ({c.source})" for c in clauses}
     rows = [{"clause": c.name, "source": c.source, "statement": " ".join(c.statement.split())} for c in clauses]
-    width = max(map(len, said)) + 2
-    text = "\n".join(folded(text, name.ljust(width)) for name, text in said.items())
-    return StatedResult(content=rows, text=[text], kind="induct")
+    head = ("clause", "source", "statement")
+    table = Table([tuple(row[name] for name in head) for row in rows], head)
+    return StatedResult(content=rows, text=[table], kind="induct")
 
 
 def confirmation(**flags: Any) -> ConfirmRequest:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +11,7 @@ from checker.commands import completing
 from checker.commands import shared_options as shared
 from checker.commands.common import Subcommand
 from checker.commands.publishing import published
-from checker.report.result import StatedResult
+from checker.report.result import Part, StatedResult, Table
 from checker.requests.plan import PlanRequest, answer
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def plan(servers: int, latency: int, disk: str, forced_write: int | None, size: 
     request = PlanRequest(servers, latency, disk, forced_write, size, outstanding)
     setting, found = answer(request)
     content = {"request": request.as_json()} | as_dict(setting, found)
-    return StatedResult(content=content, text=[text(setting, found)], kind="plan")
+    return StatedResult(content=content, text=parts(setting, found), kind="plan")
 
 
 def ms(nanoseconds: float) -> str:
@@ -86,11 +85,6 @@ def rate(operations: float) -> str:
 
 def crashes(count: int) -> str:
     return "1 crash" if count == 1 else f"{count or 'no'} crashes"
-
-
-def folded(said: str, indent: int) -> str:
-    """A line of at most 80 columns and what of it goes on below."""
-    return textwrap.fill(said, 79, subsequent_indent=" " * indent, break_on_hyphens=False)
 
 
 def assumptions(setting: Setting) -> list[str]:
@@ -118,30 +112,26 @@ def bound_said(setting: Setting, plan: CapacityPlan) -> str:
     return f"waiting: {setting.outstanding:,} outstanding at a time, and each takes {ms(plan.busy)}"
 
 
-def text(setting: Setting, plan: CapacityPlan) -> str:
+def parts(setting: Setting, plan: CapacityPlan) -> list[Part]:
     """For people."""
     low, middle, high = plan.throughput
     least, alone, most = plan.latency
-    lines = [
-        f"throughput   {rate(middle)} operations of {setting.size:,} bytes a second ({rate(low)} to {rate(high)}), "
-        f"{setting.outstanding:,} outstanding",
-        f"latency      {ms(alone)} one at a time ({ms(least)} to {ms(most)}); {ms(plan.busy)} at that throughput",
-        f"bound by     {bound_said(setting, plan)}",
+    measured = f"{rate(middle)} operations of {setting.size:,} bytes a second ({rate(low)} to {rate(high)})"
+    rows = [
+        ("throughput", f"{measured}, {setting.outstanding:,} outstanding"),
+        ("latency", f"{ms(alone)} one at a time ({ms(least)} to {ms(most)}); {ms(plan.busy)} at that throughput"),
+        ("bound by", bound_said(setting, plan)),
     ]
     if plan.more is None:
-        lines.append("one more     is beyond what the model was held against")
+        rows.append(("one more", "is beyond what the model was held against"))
     else:
         throughput, latency = plan.more
         now, then = (setting.servers - 1) // 2, setting.servers // 2
         survives = f"survives {crashes(then)}, not {now}" if then > now else f"survives {crashes(now)}, as before"
-        lines.append(
-            f"one more     {rate(throughput)} a second ({throughput / middle - 1:+.0%}), {ms(latency)} one at a time "
-            f"({latency / alone - 1:+.0%}); {survives}"
-        )
-    lines += ["", "Assumed; this is a model and no measurement"]
-    return "\n".join(
-        [*(folded(line, 13) for line in lines), *(folded(f"- {line}", 2) for line in assumptions(setting))]
-    )
+        said = f"{rate(throughput)} a second ({throughput / middle - 1:+.0%}), {ms(latency)} one at a time "
+        rows.append(("one more", f"{said}({latency / alone - 1:+.0%}); {survives}"))
+    assumed = ["Assumed; this is a model and no measurement", *(f"- {line}" for line in assumptions(setting))]
+    return [Table(rows), "\n".join(assumed)]
 
 
 def as_dict(setting: Setting, plan: CapacityPlan) -> dict[str, Any]:

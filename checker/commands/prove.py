@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from checker.commands import shared_options as shared
-from checker.commands.common import HELD, NO_VERDICT, VIOLATED, Answer, Subcommand
+from checker.commands.common import HELD, NO_VERDICT, VIOLATED, Answer, Subcommand, table
 from checker.commands.publishing import published
 from checker.commands.smt2 import SMT2, queries_into
 from checker.report.progress import StatusLine
@@ -55,21 +55,19 @@ def prove(
 
 def listing() -> Answer:
     """List the mutants."""
-    from traces.explain.folding import folded
     from zabspec.abstract.mutants import MUTANTS
 
-    return Answer(HELD, [folded(m.doc, f"{m.name:30}") for m in MUTANTS.values()])
+    return Answer(HELD, [table(("mutant", "what is changed"), [(m.name, m.doc) for m in MUTANTS.values()])])
 
 
 def proved(request: ProveRequest, proofs: list[Proof]) -> StatedResult:
     """Return what is said of the proofs."""
-    from checker.proof.prove import text
-    from traces.explain.folding import fitted
+    from checker.proof.prove import parts
 
     code = HELD if all(p.held for p in proofs) else NO_VERDICT
     content = {"request": request.as_json(), "proofs": [p.as_json() for p in proofs]}
     sentence = f"{sum(p.held for p in proofs)} of {plural(len(proofs), 'proof')} held"
-    return StatedResult(sentence, code, content, [fitted(text(p)) for p in proofs], kind="prove")
+    return StatedResult(sentence, code, content, [part for p in proofs for part in parts(p)], kind="prove")
 
 
 def broken(request: ProveRequest, found: Broken) -> StatedResult:

@@ -9,7 +9,7 @@ import click
 
 from checker.commands.common import INPUT, Subcommand
 from checker.commands.publishing import published
-from checker.report.result import StatedResult
+from checker.report.result import Part, StatedResult, Table
 from checker.requests.quorums import QuorumsRequest, answer
 
 __all__ = ["quorums"]
@@ -32,10 +32,10 @@ def quorums(config: Path, seed: int, query_limit: float) -> StatedResult:
     request = QuorumsRequest(str(config), seed, query_limit)
     found = answer(request)
     report = {"request": request.as_json()} | found.as_json()
-    return StatedResult(verdict(report), found.code, report, [text(report)], kind="quorums")
+    return StatedResult(verdict(report), found.code, report, parts(report), kind="quorums")
 
 
-def text(report: dict[str, Any]) -> str:
+def parts(report: dict[str, Any]) -> list[Part]:
     """For people."""
     lines = [verdict(report), f"{report['kind']}; participants {named(report['participants'])}"]
     if report["observers"]:
@@ -46,13 +46,9 @@ def text(report: dict[str, Any]) -> str:
             f"survives any {s['any']} crash{'es' * (s['any'] != 1)}; not that of {named(s['stopped_by'])}; at best "
             f"{s['at_best']}, as long as {named(s['enough'])} are up"
         )
-    lines += ["", "Lemmas, for any numbers"]
-    for x in report["lemmas"]:
-        said = {"proved": "proved", "counterexample": "not so", "undecided": "undecided"}[x["answer"]]
-        lines.append(f"  {said:10}{x['name']}")
-        if x["example"]:
-            lines.append(f"            {x['example']}")
-    return "\n".join(lines)
+    words = {"proved": "proved", "counterexample": "not so", "undecided": "undecided"}
+    lemmas = [(words[x["answer"]], x["name"] + (f": {x['example']}" if x["example"] else "")) for x in report["lemmas"]]
+    return ["\n".join(lines), Table(lemmas, title="Lemmas, for any numbers")]
 
 
 def verdict(report: dict[str, Any]) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from checker.graph.questions import Answers, Edge, grouped
-from checker.report.result import Part, Result, Row, Verdict, plural, some
+from checker.report.result import Part, Result, Row, Table, Verdict, plural, some
 from traces.explain.folding import fitted
 from zabspec.worlds.steps import BUDGETS
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["GraphReport"]
 
 FORMAT = 1
-WIDTH = 79
 MOST_SHOWN = 6  # dominators, steps and budgets in a row
 
 
@@ -75,7 +73,7 @@ class GraphReport(Result):
         out: list[Part] = [fitted(self.sentence)]
         for a in self.answers.values():
             out.append(fitted(f"{a.name}. Of every run that violates it {self.scope}:"))
-            out.append("\n".join(row_text(*row) for row in self.rows(a)))
+            out.append(Table([*self.rows(a)]))
         notes = ["It says nothing of what holds: `zabcheck` without a command does."]
         if self.graph.graph["symmetry"]:
             notes.append("A node is an orbit: one state stands for all its renamings.")
@@ -163,11 +161,6 @@ def answer_json(graph: nx.DiGraph[int], a: Answers) -> dict[str, Any]:
         "no_return": dict(grouped(graph, c.no_return)),
         "ways_out": dict(grouped(graph, c.ways_out)),
     }
-
-
-def row_text(name: str, said: str) -> str:
-    """A row in lines of readable length."""
-    return textwrap.fill(f"{name:17}{said}", WIDTH, subsequent_indent=" " * 17, break_on_hyphens=False)
 
 
 def budget_text(amounts: Mapping[str, int]) -> str:

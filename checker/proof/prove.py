@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from checker.proof.queries import CONSECUTION, COVER, DERIVED, IMPLIED, INITIATION, Outcome, Prover
 from checker.proof.run_text import Refused, take
 from checker.proof.stepping import ProofRun, SearchError, truth
+from checker.report.result import Part, Table
 from checker.symbolic.smt2 import about
 from checker.symbolic.solver import SolverAnswer
 from zabspec.abstract.connections import CONNECTED
@@ -17,7 +18,7 @@ from zabspec.abstract.runs import EVERYTHING, OVER_CONNECTIONS, Story
 from zabspec.abstract.theory import ZAB, Theory
 from zabspec.abstract.witnesses import WITNESSES
 
-__all__ = ["ASSUMPTIONS", "Proof", "prove", "text", "witnesses"]
+__all__ = ["ASSUMPTIONS", "Proof", "parts", "prove", "witnesses"]
 
 ASSUMPTIONS = (
     "any number of processes, epochs, transactions; any quorum system of which any two quorums intersect",
@@ -149,7 +150,7 @@ def untaken(run: ProofRun, theory: Theory) -> tuple[str, ...]:
 # --- as a person reads it ----------------------------------------------------------------------
 
 
-def text(proof: Proof, theory: Theory = ZAB) -> str:
+def parts(proof: Proof, theory: Theory = ZAB) -> list[Part]:
     """The report: verdict, properties, the table of times, the clauses, witnesses, assumptions."""
     properties = ", ".join(p.name for p in theory.properties)
     total, bad = len(proof.asked), proof.open
@@ -166,49 +167,50 @@ def text(proof: Proof, theory: Theory = ZAB) -> str:
         f"{total} queries in {proof.seconds:.1f} s (seed {proof.seed}); {len(bad)} undecided or open; the slowest "
         f"{slowest.seconds:.2f} s ({slowest.query.key}); all hypotheses were needed for "
         f"{sum(o.fallback for o in proof.asked)}",
-        "",
-        "Milliseconds for each clause: at the beginning, and after each action that changes a symbol of it.",
-        *matrix(proof.outcomes, theory),
-        "",
-        "Lemmas and implied properties",
     ]
-    for o in [*proof.of(COVER), *proof.of(IMPLIED)]:
-        what = f"{o.query.action}: {o.query.clause}" if o.query.action else o.query.clause
-        lines.append(f"  {what:45}{o.answer.value:12}{1000 * o.seconds:6.0f} ms")
-    lines += [
-        "",
-        "FIFO guards, derived from connections that are FIFO and of a single iteration: the clauses, and the guards",
-    ]
-    lines += matrix(proof.connections, CONNECTED)
-    for o in (o for o in proof.connections if o.query.kind == DERIVED):
-        guard = f"{o.query.action}: {o.query.clause}"
-        lines.append(f"  {guard:45}{o.answer.value:12}{1000 * o.seconds:6.0f} ms")
-    lines += ["", "What each clause says"]
-    lines += [f"  {c.name}: {c.doc}" for c in (*theory.clauses, *CONNECTED.new)]
-    lines += ["", "Not vacuous: a run of the finite instance, stepped through, in which all of this happens"]
-    lines += [
-        f"  {name}: " + (f"after step {at}" if at is not None else "never") for name, at in proof.witnessed.items()
-    ]
+    of_each = "Milliseconds for each clause: at the beginning, and after each action that changes a symbol of it."
+    guards = [o for o in proof.connections if o.query.kind == DERIVED]
+    of_fifo = (
+        "FIFO guards, derived from connections that are FIFO and of a single iteration: the clauses, and the guards"
+    )
+    clauses = [(c.name, c.doc) for c in (*theory.clauses, *CONNECTED.new)]
+    witnessed = [(name, f"after step {at}" if at is not None else "never") for name, at in proof.witnessed.items()]
     actions = len(theory.actions) + len(CONNECTED.actions)
-    taken = actions - len(proof.untaken)
-    lines += [f"  {taken} of {actions} actions are taken", "", "Assumed"]
-    lines += [f"  {a}" for a in ASSUMPTIONS]
-    return "\n".join(lines)
+    return [
+        "\n".join(lines),
+        matrix(proof.outcomes, theory, of_each),
+        timed([*proof.of(COVER), *proof.of(IMPLIED)], "Lemmas and implied properties"),
+        matrix(proof.connections, CONNECTED, of_fifo),
+        *([timed(guards)] if guards else []),
+        Table(clauses, title="What each clause says"),
+        Table(
+            witnessed,
+            title="Not vacuous: a run of the finite instance, stepped through, in which all of this happens",
+            below=f"  {actions - len(proof.untaken)} of {actions} actions are taken",
+        ),
+        "\n".join(["Assumed", *(f"  {a}" for a in ASSUMPTIONS)]),
+    ]
 
 
-def matrix(outcomes: list[Outcome], theory: Theory) -> list[str]:
-    """A row for each clause, a column for the beginning and each action; `?` where it is not proved."""
+def timed(outcomes: Sequence[Outcome], title: str = "") -> Table:
+    """A row for each query: what was asked, the answer, how long it took."""
+    rows = []
+    for o in outcomes:
+        what = f"{o.query.action}: {o.query.clause}" if o.query.action else o.query.clause
+        rows.append((what, o.answer.value, f"{1000 * o.seconds:.0f} ms"))
+    return Table(rows, title=title, right=2)
+
+
+def matrix(outcomes: Sequence[Outcome], theory: Theory, above: str) -> Table:
+    """A row for each clause: the beginning and each action that changes a symbol of it; `?` where it is not proved."""
     cells = {(o.query.clause, o.query.action): o for o in outcomes if o.query.kind in (INITIATION, CONSECUTION)}
-    touched = {action for _, action in cells}
-    columns = ["", *(a.name for a in theory.actions if a.name in touched)]
-    width = max(len(c.name) for c in theory.clauses) + 2
-    lines = [" " * width + "".join(f"{name or 'begin':>8}" for name in columns)]
+    actions = ["", *(a.name for a in theory.actions)]
+    rows = []
     for c in theory.new:
-        lines.append(f"{c.name:{width}}" + "".join(f"{cell(cells.get((c.name, name))):>8}" for name in columns))
-    return lines
+        asked = [(name, cells[c.name, name]) for name in actions if (c.name, name) in cells]
+        rows.append((c.name, ", ".join(f"{name or 'begin'} {cell(outcome)}" for name, outcome in asked)))
+    return Table(rows, ("clause", "milliseconds"), above=above)
 
 
-def cell(outcome: Outcome | None) -> str:
-    if outcome is None:
-        return "."
+def cell(outcome: Outcome) -> str:
     return f"{1000 * outcome.seconds:.0f}" if outcome.answer is SolverAnswer.PROVED else "?"

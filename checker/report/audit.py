@@ -13,6 +13,7 @@ from typing import Any
 from checker.report import result
 from checker.report.result import ERROR, FAILURE, SKIPPED, Part, Place, Result, Rule, Verdict, installed_version
 from checker.report.sources import top_of
+from traces.explain.folding import WIDTH
 from traces.zookeeper.audit import Audit
 from traces.zookeeper.codes import CODES, TABLE
 from traces.zookeeper.decode import zxid_text
@@ -22,7 +23,6 @@ from traces.zookeeper.server import Server
 __all__ = ["AuditReport", "finding_text", "sentence"]
 
 FORMAT = 1
-WIDTH = 100
 LEVELS = {VIOLATION: "error", WARN: "warning", NOTE: "note"}
 
 

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-__all__ = ["WIDTH", "aligned", "fitted", "folded", "note"]
+__all__ = ["WIDTH", "Piece", "aligned", "fitted", "folded", "note", "pieces"]
 
 WIDTH = 80
 MOST_LINES = 2  # of a cell beside others; what is longer goes below its row
 COMMAND = ": zabcheck "
+COMMAND_LINE = re.compile(r"zabcheck (?:[a-z]\S* ){0,2}-")  # a line that is to be copied, and is no prose
 FAST = "\N{NO-BREAK SPACE}"
+
+
+class Piece(NamedTuple):
+    """A part of a line of a table.
+
+    Attributes:
+        text: it, with the blanks that align it.
+        row: the row that it belongs to, from 0; of a table with a head, 0 is the head.
+        column: the column that it belongs to; -1: it only names what follows, or sets it out.
+    """
+
+    text: str
+    row: int
+    column: int
 
 
 def folded(said: str, first: str = "", others: str | None = None, width: int = WIDTH) -> str:
@@ -32,12 +48,32 @@ def folded(said: str, first: str = "", others: str | None = None, width: int = W
 
 
 def fitted(text: str, width: int = WIDTH) -> str:
-    """A text whose lines that are too long are folded, two blanks farther in than they begin."""
+    """A text whose lines that are too long are folded, two blanks farther in than they begin.
+
+    A line that is a command of zabcheck goes on with backslashes, and can be copied.
+    """
     out = []
     for line in text.split("\n"):
         begins = line[: len(line) - len(line.lstrip())]
-        out.append(line if len(line) <= width else folded(line.lstrip(), begins, begins + "  ", width))
+        if len(line) <= width:
+            out.append(line)
+        elif COMMAND_LINE.match(line.lstrip()):
+            out.append(command_lines(line.strip(), begins, width))
+        else:
+            out.append(folded(line.lstrip(), begins, begins + "  ", width))
     return "\n".join(out)
+
+
+def command_lines(command: str, begins: str = "", width: int = WIDTH) -> str:
+    """A command in lines that a shell reads as one; a flag stays beside its value."""
+    first, *parts = re.split(r" (?=-)", command)
+    lines = [begins + first]
+    for part in parts:
+        if len(lines[-1]) + 1 + len(part) <= width - 2:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(f"{begins}    {part}")
+    return " \\\n".join(lines)
 
 
 def wrapped(line: str, width: int, first: str = "", others: str = "") -> list[str]:
@@ -54,20 +90,11 @@ def note(said: str, width: int = WIDTH) -> str:
     if len(said) <= width or COMMAND not in said:
         return folded(said, others="  ", width=width)
     before, _, command = said.rpartition(COMMAND)
-    lines = ["  zabcheck"]
-    for part in re.split(r" (?=-)", command):  # a flag stays beside its value
-        if len(lines[-1]) + 1 + len(part) <= width - 2:
-            lines[-1] += f" {part}"
-        else:
-            lines.append(f"      {part}")
-    return folded(f"{before}:", others="  ", width=width) + "\n" + " \\\n".join(lines)
+    return folded(f"{before}:", others="  ", width=width) + "\n" + command_lines(f"zabcheck {command}", "  ", width)
 
 
 def aligned(rows: Sequence[Sequence[str]], right: int = -1, head: bool = False, width: int = WIDTH) -> str:
-    """Rows as columns of text, two spaces apart.
-
-    Columns are narrowed where that makes two lines of a cell at the most. As many as fit so stand beside each other;
-    what the others say stands below its row, named as the head names its column.
+    """Rows as columns of text, two spaces apart: the lines of `pieces`.
 
     Args:
         rows: them, each as long as the first.
@@ -75,21 +102,42 @@ def aligned(rows: Sequence[Sequence[str]], right: int = -1, head: bool = False, 
         head: the first row names the columns.
         width: the most columns of a line, but for a word that is longer.
     """
+    return "\n".join("".join(p.text for p in line) for line in pieces(rows, right, head, width))
+
+
+def pieces(
+    rows: Sequence[Sequence[str]], right: int = -1, head: bool = False, width: int = WIDTH
+) -> Iterator[list[Piece]]:
+    """The lines of a table, each in pieces, so that a terminal can colour a cell wherever it stands.
+
+    Columns are narrowed where that makes two lines of a cell at the most. As many as fit so stand beside each other;
+    what the others say stands below its row, named as the head names its column. No word is ever cut.
+    """
+    if not rows:
+        return
     count = next(n for n in range(len(rows[0]), 0, -1) if n == 1 or fits([row[:n] for row in rows], width))
+    if not head and len(rows[0]) == 2 and width - longest_word(rows, 0) - 2 >= max(width // 2, longest_word(rows, 1)):
+        count = 2  # a name and what is said of it: prose beside its name, of any length
     widths = narrowed([row[:count] for row in rows], width)
-    names, lines = rows[0] if head else [""] * len(rows[0]), []
+    names = rows[0] if head else [""] * len(rows[0])
     for number, row in enumerate(rows):
         cells = [wrapped(cell, w) or [""] for cell, w in zip(row, widths, strict=False)]
         for k in range(max(map(len, cells))):
             parts = [cell[k] if k < len(cell) else "" for cell in cells]
-            set_out = [
-                p.rjust(w) if c == right else p.ljust(w) for c, (p, w) in enumerate(zip(parts, widths, strict=True))
-            ]
-            lines.append("  ".join(set_out).rstrip())
-        for name, cell in zip(names[count:], row[count:], strict=True):
+            last = max((c for c, part in enumerate(parts) if part), default=-1)
+            line = []
+            for c, part in enumerate(parts[: last + 1]):
+                padded = part.rjust(widths[c]) if c == right else part.ljust(widths[c])
+                line += [Piece("  ", number, -1)] * (c > 0) + [
+                    Piece(padded.rstrip() if c == last else padded, number, c)
+                ]
+            yield line
+        for c, (name, cell) in enumerate(zip(names[count:], row[count:], strict=True), count):
             if cell and not (head and number == 0):
-                lines.append(folded(cell, f"    {name}: " if name else "    ", "      ", width))
-    return "\n".join(lines)
+                begins = f"    {name}: " if name else "    "
+                first, *others = folded(cell, begins, "      ", width).split("\n")
+                yield [Piece(begins, number, -1), Piece(first[len(begins) :], number, c)]
+                yield from ([Piece(line, number, c)] for line in others)
 
 
 def fits(rows: Sequence[Sequence[str]], width: int) -> bool:
@@ -103,13 +151,18 @@ def fits(rows: Sequence[Sequence[str]], width: int) -> bool:
 def narrowed(rows: Sequence[Sequence[str]], width: int) -> list[int]:
     """How wide the columns are: the widest are narrowed, to their longest words at the least."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    least = [max((len(word) for row in rows for word in row[k].split()), default=0) for k in range(len(rows[0]))]
+    least = [longest_word(rows, k) for k in range(len(rows[0]))]
     while total(widths) > width:
         able = [k for k in range(len(widths)) if widths[k] > least[k]]
         if not able:
             break
         widths[max(able, key=lambda k: widths[k])] -= 1
     return widths
+
+
+def longest_word(rows: Sequence[Sequence[str]], column: int) -> int:
+    """How long the longest word of a column is."""
+    return max((len(word) for row in rows for word in row[column].split()), default=0)
 
 
 def total(widths: Iterable[int]) -> int:

@@ -1,18 +1,25 @@
-"""A result for a person: tables on a terminal, plain aligned text elsewhere."""
+"""A result for a person: the one renderer of all that commands print.
+
+A terminal shows what a pipe gets, at its own width and with colours. No word is cut: columns that do not fit stand
+below their row (`traces/explain/folding.py`).
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from checker.plain_text import Verbatim, plain
 from checker.report.result import Part, Result, Row, Table, Words
 
 if TYPE_CHECKING:
-    from rich.table import Table as RichTable
+    from rich.text import Text
 
 __all__ = ["plain_text", "shown", "table", "text_of"]
+
+HEAD = "bold"  # how a terminal shows what columns are called
+Styled = list[tuple[str, str]]  # a line: pieces, each with its style
 
 
 def plain_text(result: Result) -> str:
@@ -20,23 +27,55 @@ def plain_text(result: Result) -> str:
     return listed(result.parts())
 
 
-def listed(parts: Sequence[Part]) -> str:
+def listed(parts: Sequence[Part], width: int | None = None) -> str:
     """Return parts as plain text, set apart by empty lines."""
-    return "\n\n".join(map(text_of, parts)) + "\n"
+    return "\n\n".join(text_of(part, width) for part in parts) + "\n"
 
 
-def text_of(part: Part) -> str:
-    """Return a part as plain text: of a table the title above rows that are set in, or the head above rows."""
-    from traces.explain.folding import aligned, note
+def text_of(part: Part, width: int | None = None) -> str:
+    """Return a part as plain text.
 
+    Args:
+        width: the most columns of a line, but for a word that is longer; None: 80, as in a pipe.
+    """
+    return "\n".join("".join(text for text, _ in line) for line in lines_of(part, width))
+
+
+def lines_of(part: Part, width: int | None = None) -> Iterator[Styled]:
+    """Return the lines of a part: of a table the title above rows that are set in, or the head above rows."""
+    from traces.explain.folding import WIDTH, fitted, note, pieces
+
+    width = width or WIDTH
     if isinstance(part, str):
-        return part
+        yield from unstyled(fitted(part, width))
+        return
     if isinstance(part, Words):
-        return "\n".join(note(sentence) for sentence in part.sentences)
+        for sentence in part.sentences:
+            yield from unstyled(note(sentence, width), part.colour)
+        return
+    if part.above:
+        yield from unstyled(fitted(part.above, width))
+    begins = "  " if part.title else ""
     if part.title:
-        return "\n".join([part.title, *(f"  {line}" for line in aligned(part.rows, part.right).splitlines())])
-    text = aligned([part.head, *part.rows] if part.head else part.rows, part.right, bool(part.head))
-    return "\n".join(filter(None, (part.above, text, part.below)))
+        yield [(part.title, HEAD)]
+    head = bool(part.head) and not part.title
+    rows = [[plain(cell) for cell in row] for row in ([part.head, *part.rows] if head else part.rows)]
+    for line in pieces(rows, part.right, head, width - len(begins)):
+        yield [(begins, ""), *((p.text, style(part, p.row, p.column, head)) for p in line)]
+    if part.below:
+        yield from unstyled(fitted(part.below, width))
+
+
+def unstyled(text: str, colour: str = "") -> Iterator[Styled]:
+    """Return the lines of a text, each of one style."""
+    return ([(line, colour)] for line in text.split("\n"))
+
+
+def style(part: Table, row: int, column: int, head: bool) -> str:
+    """Return how a terminal shows a cell: the head, and the second cell of a row."""
+    if head and row == 0:
+        return HEAD
+    return part.colours[row - head] if column == 1 and part.colours else ""
 
 
 def shown(result: Result) -> list[str]:
@@ -53,35 +92,23 @@ def table(head: Row, rows: Sequence[Row]) -> str:
 
 
 def coloured(parts: Sequence[Part]) -> Verbatim:
-    """Return parts as the terminal that stdout is shows them."""
+    """Return parts as the terminal that stdout is shows them; with `NO_COLOR`, or on one without colours, plain."""
     from rich.console import Console
-    from rich.text import Text
 
-    console, before = Console(highlight=False), None
+    console = Console(highlight=False)
+    if console.no_color or console.color_system is None:
+        return Verbatim(plain(listed(parts, console.width)))
     with console.capture() as captured:
-        for part in parts:
-            if isinstance(part, Table):
-                for each in (part.above, drawn(part), part.below):
-                    if each:
-                        console.print(Text(plain(each)) if isinstance(each, str) else each)
-            else:
-                if isinstance(part, str) and before is not None:
-                    console.print()
-                text, colour = (part, "") if isinstance(part, str) else ("\n".join(part.sentences), part.colour)
-                console.print(Text(plain(text).rstrip("\n"), style=colour))
-            before = part
+        for k, part in enumerate(parts):
+            if k:
+                console.print()
+            for line in lines_of(part, console.width):
+                console.print(as_text(line), soft_wrap=True)
     return Verbatim(captured.get())
 
 
-def drawn(part: Table) -> RichTable:
-    """Return a table as terminals show it."""
-    from rich import box, table
+def as_text(line: Styled) -> Text:
+    """Return a line for rich; nothing of it is markup."""
     from rich.text import Text
 
-    out = table.Table(box=box.SIMPLE_HEAD if part.head else None, show_header=bool(part.head))
-    for k, name in enumerate(part.head or part.rows[0] if part.rows else ()):
-        out.add_column(name if part.head else "", justify="right" if k == part.right else "left")
-    for k, row in enumerate(part.rows):
-        colours = ["", part.colours[k] if part.colours else ""]
-        out.add_row(*(Text(plain(cell), style=colours[c] if c < len(colours) else "") for c, cell in enumerate(row)))
-    return out
+    return Text.assemble(*((plain(text), style) for text, style in line))
