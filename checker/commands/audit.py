@@ -69,7 +69,8 @@ def audit(servers: tuple[str, ...], **flags: Any) -> Answer:
     A SERVER is a data directory (with version-2 in it or a little below), or data and log directory as
     DATA,LOGS. Nothing is written to them, and servers may be running.
 
-    Exit codes: 0 OK, or warnings alone; 1 a violation; 2 the question was wrong; 3 something could not be read.
+    Exit codes: 0 OK, or warnings alone; 1 a violation, or data in danger; 2 the question was wrong; 3 something could
+    not be read.
     """
     request = AuditRequest(
         servers,

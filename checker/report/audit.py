@@ -17,13 +17,13 @@ from traces.explain.folding import WIDTH
 from traces.zookeeper.audit import Audit
 from traces.zookeeper.codes import CODES, TABLE
 from traces.zookeeper.decode import zxid_text
-from traces.zookeeper.findings import NOTE, VIOLATION, WARN, Finding
+from traces.zookeeper.findings import DANGER, GRAVE, NOTE, VIOLATION, WARN, Finding
 from traces.zookeeper.server import Server
 
 __all__ = ["AuditReport", "finding_text", "sentence"]
 
 FORMAT = 1
-LEVELS = {VIOLATION: "error", WARN: "warning", NOTE: "note"}
+LEVELS = {VIOLATION: "error", DANGER: "error", WARN: "warning", NOTE: "note"}
 
 
 def sentence(audit: Audit) -> str:
@@ -33,9 +33,9 @@ def sentence(audit: Audit) -> str:
     of = f"{len(servers)} server{'s' * (len(servers) != 1)}, {records:,} records"
     checked = sum(r.checked for r in audit.replays.values())
     of += f", {checked:,} digests replayed" if checked else ", no digests replayed"
-    bad, warn = len(audit.told(VIOLATION)), len(audit.told(WARN))
-    notes = len(audit.told(NOTE))
-    said = [f"{n} {w}{'s' * (n != 1)}" for n, w in ((bad, "violation"), (warn, "warning"), (notes, "note")) if n]
+    words = ((VIOLATION, "violation"), (DANGER, "danger"), (WARN, "warning"), (NOTE, "note"))
+    counts = [(len(audit.told(severity)), word) for severity, word in words]
+    said = [f"{n} {w}{'s' * (n != 1)}" for n, w in counts if n]
     return f"{audit.verdict}: {of}; {', '.join(said) or 'nothing odd'}"
 
 
@@ -76,7 +76,7 @@ class AuditReport(Result):
         concluded."""
         audit = self.audit
         parts = ["\n".join([self.sentence, *(f"  {s.name}: {server_line(s)}" for s in audit.servers)])]
-        parts += ["\n".join(finding_text(f)) for f in audit.told(VIOLATION, WARN)]
+        parts += ["\n".join(finding_text(f)) for f in audit.told(*GRAVE)]
         if notes := audit.told(NOTE):
             lines = ["Notes: odd, and legitimate"]
             for f in notes:
@@ -98,7 +98,7 @@ class AuditReport(Result):
                 if not grave:
                     yield Verdict(row.code, "OK", group=name)
                     continue
-                ends = FAILURE if grave[0].severity == VIOLATION else SKIPPED
+                ends = FAILURE if grave[0].severity in (VIOLATION, DANGER) else SKIPPED
                 ends = ERROR if row.code == "UNREADABLE" else ends
                 message = f"{grave[0].place}: {grave[0].sentence}"
                 text = "\n".join("\n".join(finding_text(f)) for f in grave)
@@ -146,7 +146,7 @@ class AuditReport(Result):
             "request": self.request,
             "quorums": audit.quorums,
             "servers": [server_json(s, audit) for s in audit.servers],
-            "findings": [finding_json(f) for f in audit.told(VIOLATION, WARN)],
+            "findings": [finding_json(f) for f in audit.told(*GRAVE)],
             "notes": [finding_json(f) for f in audit.told(NOTE)],
             "cannot_be_concluded": audit.open,
         }

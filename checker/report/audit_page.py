@@ -9,7 +9,7 @@ from checker.ending import plain
 from traces.zookeeper.audit import Audit
 from traces.zookeeper.codes import CODES
 from traces.zookeeper.decode import zxid_text
-from traces.zookeeper.findings import NOTE, VIOLATION, WARN, Finding
+from traces.zookeeper.findings import GRAVE, NOTE, Finding
 from traces.zookeeper.server import Server
 
 __all__ = ["as_html"]
@@ -18,10 +18,11 @@ WIDE, ROW, LEFT = 1000, 54, 110
 EPOCHS = ("#7fa7c9", "#a9c47f", "#d9b36c", "#b59ac9", "#83c4bd", "#c98f8f")
 STYLE = """
 body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:1160px;padding:0 1em;color:#1a1a1a;background:#fff}
-h1{font-size:1.3em}h2{font-size:1.1em;margin-top:2em}.VIOLATION{color:#a3161a}.WARN{color:#8a5a00}.OK{color:#1c6b2a}
+h1{font-size:1.3em}h2{font-size:1.1em;margin-top:2em}.VIOLATION{color:#a3161a}.WARN{color:#8a5a00}.DANGER{color:#a3161a}.OK{color:#1c6b2a}
 .UNKNOWN{color:#555}
 article{border-left:4px solid #ccc;padding:.2em 1em;margin:1em 0}
 article.VIOLATION{border-color:#a3161a;color:inherit}
+article.DANGER{border-color:#d2601a;color:inherit}
 article.WARN{border-color:#c98a00;color:inherit}
 pre{white-space:pre-wrap;background:#f5f5f5;padding:.6em;overflow-wrap:anywhere}
 dt{font-weight:600}dd{margin:0 0 .4em 1em}svg text{font:12px system-ui,sans-serif}svg{max-width:100%;height:auto}
@@ -41,7 +42,7 @@ def as_html(audit: Audit, sentence: str) -> str:
         "<p>Bars are runs of transactions without a gap, coloured by epoch; light bars are proposals below a later "
         "snapshot. Diamonds are snapshots, triangles findings.</p>",
     ]  # fmt: skip
-    for f in audit.told(VIOLATION, WARN):
+    for f in audit.told(*GRAVE):
         parts.append(article(f))
     notes = audit.told(NOTE)
     if notes:
@@ -138,7 +139,7 @@ def row_of(s: Server, audit: Audit, scale: Scale, y: int) -> list[str]:
                 f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y + 3}" y2="{y + 27}" stroke="#333">'
                 f"<title>{run.link} before {zxid_text(run.lo)}</title></line>"
             )
-    for f in audit.told(VIOLATION, WARN):
+    for f in audit.told(*GRAVE):
         if s.name in (f.server, *f.servers) and f.zxid >= 0:
             x = scale.at(f.zxid)
             out.append(

@@ -176,7 +176,9 @@ def zxid(epoch: int, counter: int) -> int:
     return epoch << 32 | counter
 
 
-def history(*epochs: tuple[int, int], digests: bool = True, tree: Tree | None = None) -> list[Txn]:
+def history(
+    *epochs: tuple[int, int], digests: bool = True, tree: Tree | None = None, session: int = SESSION
+) -> list[Txn]:
     """Transactions of epochs, each with how many: a session, creates, changes."""
     tree, out = tree or Tree(), []
     for epoch, count in epochs:
@@ -188,8 +190,8 @@ def history(*epochs: tuple[int, int], digests: bool = True, tree: Tree | None = 
                 kind, body = set_data(f"/n{epoch}_{n - 1}", b"changed %d" % n)
             else:
                 kind, body = create(f"/n{epoch}_{n}", b"data %d" % n, version=tree.nodes[""].cversion + 1)
-            tree.apply(z, time, kind, body, SESSION)
-            out.append(Txn(z, kind, body, tree.digest() if digests else None, time))
+            tree.apply(z, time, kind, body, session)
+            out.append(Txn(z, kind, body, tree.digest() if digests else None, time, session))
     return out
 
 

@@ -13,7 +13,6 @@ from traces.zookeeper.findings import NOTE, VIOLATION, Finding
 from traces.zookeeper.logs import Reader, payload_at, read_blocks
 from traces.zookeeper.memory import Scan
 from traces.zookeeper.numbers import BAD_CHECKSUM, BLOCK
-from traces.zookeeper.order import epoch_value
 from traces.zookeeper.replay import Replayed
 from traces.zookeeper.server import LOW, Server, TransactionRun
 
@@ -354,6 +353,10 @@ class Agreement:
                     what = f"{zxid_text(zxid)}..{zxid_text(hi)} are below a later snapshot, and in no live history"
                     self.findings.append(Finding("ABANDONED", NOTE, what, server.name, "", -1, zxid, hi))
 
+    def beyond(self, server: Server) -> bool:
+        """Whether a server's history ends with what no later history has."""
+        return server.top == server.logged > self.ends().get(server.top >> 32, server.top)
+
     def tails(self) -> None:
         """Where histories end."""
         tops = {s.name: s.top for s in self.servers if s.top}
@@ -367,19 +370,9 @@ class Agreement:
                 zxid = min((max(agreed + 1, lo) for lo, hi in server.seen if hi > agreed), default=top)
                 what = f"{zxid_text(zxid)}..{zxid_text(top)} are not on a quorum of the servers given"
                 self.findings.append(Finding("UNCOMMITTED_TAIL", NOTE, what, server.name, "", -1, zxid, top))
-            elif top and top < most and top < agreed:
+            elif top and top < most and top < agreed and not self.beyond(server):
                 what = f"its history ends with {zxid_text(top)}, the others' with {zxid_text(most)}"
                 self.findings.append(Finding("BEHIND", NOTE, what, server.name, "", -1, top))
-            self.joined(server)
-
-    def joined(self, server: Server) -> None:
-        """Whether a server has joined an epoch whose beginning its log does not hold."""
-        current = epoch_value(server)
-        ends = [end for epoch, end in self.ends().items() if epoch < current]
-        if current > 0 and ends and server.top < max(ends) and server.top:
-            what = f"currentEpoch says {current}, which began with {zxid_text(max(ends))}; "
-            what += f"its history ends with {zxid_text(server.top)}"
-            self.findings.append(Finding("EPOCH_AHEAD", NOTE, what, server.name, "currentEpoch"))
 
     def run(self) -> list[Finding]:
         self.compare()

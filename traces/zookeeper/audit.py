@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from traces.zookeeper.agree import Agreement, Each
+from traces.zookeeper.danger import danger_findings, mixed, same_number, separate_ensembles
 from traces.zookeeper.decode import Broken, decoded, zxid_text
 from traces.zookeeper.digests import digest_findings, restart_findings, snapshot_digests
-from traces.zookeeper.findings import NOTE, VIOLATION, WARN, Finding, worst
+from traces.zookeeper.findings import DANGER, NOTE, VIOLATION, WARN, Finding, worst
 from traces.zookeeper.logs import LogFile, Reader, payload_at, read_log, read_on
 from traces.zookeeper.order import epoch_findings, epoch_value, file_findings, order_findings, snapshot_findings
 from traces.zookeeper.replay import Replay, Replayed, replayed, replayed_on
@@ -52,17 +53,18 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """VIOLATION, UNKNOWN (something could not be read), WARN or OK."""
+        """VIOLATION, DANGER, UNKNOWN (something could not be read), WARN or OK."""
         kinds = {f.severity for f in self.findings}
-        if VIOLATION in kinds:
-            return VIOLATION
+        for severity in (VIOLATION, DANGER):
+            if severity in kinds:
+                return severity
         if any(f.code == "UNREADABLE" for f in self.findings):
             return UNKNOWN
         return WARN if WARN in kinds else OK
 
     @property
     def code(self) -> int:
-        return {VIOLATION: 1, UNKNOWN: 3}.get(self.verdict, 0)
+        return {VIOLATION: 1, DANGER: 1, UNKNOWN: 3}.get(self.verdict, 0)
 
     def told(self, *severities: str) -> list[Finding]:
         return [f for f in self.findings if f.severity in severities]
@@ -94,6 +96,24 @@ class Quorums:
             return 2 * len(chosen) > len(self.numbers)
         return ensemble.is_quorum(chosen & frozenset(ensemble.participants))
 
+    def with_absent(self, names: Iterable[str], zxid: int) -> bool:
+        """Whether these servers and all that were not given are a quorum."""
+        ensemble = self.at(zxid)
+        if ensemble is None:
+            return self(names, zxid)
+        absent = frozenset(ensemble.participants) - frozenset(self.numbers.values())
+        chosen = frozenset(self.numbers[n] for n in names) | absent
+        return ensemble.is_quorum(chosen & frozenset(ensemble.participants))
+
+    def votes(self, name: str, zxid: int) -> bool:
+        """Whether a server is no observer."""
+        ensemble = self.at(zxid)
+        return ensemble is None or self.numbers[name] in ensemble.participants
+
+    def of(self, directories: list[Directory]) -> Quorums:
+        """Majorities of some of the servers, which are an ensemble of their own."""
+        return Quorums(directories)
+
     @property
     def told(self) -> str:
         if self.first is None and not self.changes:
@@ -103,8 +123,8 @@ class Quorums:
         return now.kind + (f", after {len(self.changes)} changes of the membership" if self.changes else "")
 
 
-def number_of(directory: Directory, place: int) -> int:
-    """A server's number: its myid, else the digits that its name ends with, else its place."""
+def myid_of(directory: Directory) -> int:
+    """The number that a server's file myid says; -1: there is none."""
     for folder in directory.folders:
         for path in (folder.parent / "myid", folder / "myid"):
             try:
@@ -113,6 +133,13 @@ def number_of(directory: Directory, place: int) -> int:
                 continue
             if text.isdigit() and len(text) < 10:
                 return int(text)
+    return -1
+
+
+def number_of(directory: Directory, place: int) -> int:
+    """A server's number: its myid, else the digits that its name ends with, else its place."""
+    if (number := myid_of(directory)) >= 0:
+        return number
     found = re.search(r"(\d{1,9})$", directory.name)
     return int(found[1]) if found else place
 
@@ -261,11 +288,35 @@ def audit(
     earlier = {s.name: s for s in before.servers} if before is not None else {}
     load_kernels()
     servers = settled(read_servers(directories, earlier, each), each)
-    replays: dict[str, Replayed] = {}
     kept = (before.kept if before is not None else {}) if keep else None
-    if digests:
-        replays = replay_all(servers, each, kept)
-    return conclude(servers, replays, quorums, show_data, each, kept)
+
+    def judged(servers: list[Server]) -> Audit:
+        replays = replay_all(servers, each, kept) if digests else {}
+        return conclude(servers, replays, quorums, show_data, each, kept)
+
+    out = judged(servers)
+    for _ in range(AGAIN):
+        if not out.told(DANGER):
+            break
+        # A running server joins an epoch, or goes on, while the others are read: what was read at different times is
+        # no danger. What lies still is as it was read.
+        time.sleep(PAUSE)
+        servers, before_that = settled(again(servers, each), each), servers
+        if all(unchanged(a, b) for a, b in zip(before_that, servers, strict=True)):
+            break
+        out = judged(servers)
+    return out
+
+
+def again(servers: list[Server], each: Each) -> list[Server]:
+    """The same servers as they are now."""
+    return read_servers([listed(s.directory) for s in servers], {s.name: s for s in servers}, each)
+
+
+def unchanged(one: Server, two: Server) -> bool:
+    """Whether nothing of a server's files changed between two readings."""
+    same = one.directory.epochs == two.directory.epochs and files_of(one.directory) == files_of(two.directory)
+    return same and all(a.stamp == b.stamp for a, b in zip(one.logs, two.logs, strict=True))
 
 
 def replay_all(servers: list[Server], each: Each, kept: dict[tuple[str, str], Replay] | None) -> dict[str, Replayed]:
@@ -290,8 +341,22 @@ def conclude(
     for s in servers:
         found += [*file_findings(s), *order_findings(s), *snapshot_findings(s), *epoch_findings(s)]
     found += config_changes(servers, quorums)
-    agreement = Agreement(servers, replays, quorums, each, show_data)
-    found += agreement.run()
+    found += same_number(servers, {s.name: n for s in servers if (n := myid_of(s.directory)) >= 0})
+    groups = separate_ensembles(servers)
+    if len(groups) > 1:
+        found.append(mixed(groups))
+    written = 0
+    for group in groups:
+        counting = quorums if len(groups) == 1 else quorums.of([s.directory for s in group])
+        agreement = Agreement(group, replays, counting, each, show_data)
+        found += agreement.run()
+        written += agreement.written
+        found += danger_findings(group, counting, agreement, found)
+        if replays:
+            found += digest_findings(group, replays, found, show_data)
+            for s in group:
+                found += snapshot_digests(s, replays[s.name])
+            found += restart_findings(group, replays, found, each, kept)
     multis = sum(f.failed_multis for s in servers for f in s.logs)
     if multis:
         found.append(
@@ -299,14 +364,9 @@ def conclude(
                 "FAILED_MULTI", NOTE, f"{multis:,} records of failed multis, compared without the kinds of their parts"
             )
         )
-    if agreement.written:
-        what = f"{agreement.written:,} transactions are written differently and say the same"
+    if written:
+        what = f"{written:,} transactions are written differently and say the same"
         found.append(Finding("ENCODING", NOTE, what))
-    if replays:
-        found += digest_findings(servers, replays, found, show_data)
-        for s in servers:
-            found += snapshot_digests(s, replays[s.name])
-        found += restart_findings(servers, replays, found, each, kept)
     out = Audit(servers, worst(found), replays, quorums.told, kept=kept or {})
     out.open = unconcluded(out)
     return out

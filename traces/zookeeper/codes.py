@@ -58,6 +58,15 @@ ZOMBIES = (
     "ZOOKEEPER-2845 (3.4.10-3.4.11, 3.5.3), ZOOKEEPER-4712 and 4541 (3.5.10, 3.6.3-3.6.4, 3.7.x, 3.8.x, 3.9.0-3.9.2), "
     "ZOOKEEPER-2832 (3.4), ZOOKEEPER-1154 (before 3.3.4)"
 )
+LATE_LOGS = (
+    "ZOOKEEPER-4643 (3.4.10 to 3.8.4, 3.9.0-3.9.1), ZOOKEEPER-4646 and 4785 (3.5.10, 3.6.3-3.6.4, 3.7.x, "
+    "3.8.0-3.8.4, 3.9.0-3.9.1)"
+)
+HOLD = "Do not delete, move away or replace any directory of the ensemble until the servers serve and agree."
+LAST = (
+    "Start the servers with the longest histories first, and the servers named here last, when the others serve: they "
+    "are synchronized then."
+)
 AGREEMENT = "agreement: what one server delivers, all deliver, and nothing else under its zxid"
 PREFIX = "prefix (agreement and total order): histories that go on past an epoch hold the same of it"
 LOCAL = "local primary order: a primary's transactions are delivered in its order, without gaps"
@@ -274,6 +283,51 @@ TABLE = (
     ),
     Code("BEHIND", what="A server's history ends before the others'", clients="None: it catches up when it joins."),
     Code(
+        "TAIL_APART",
+        what="A server's last transactions are in no later history, and it has joined no later epoch",
+        clients="None: proposals that a dead leader never got through; they are cut when the server joins.",
+    ),
+    Code(
+        "PARTED",
+        what="A server joined an epoch and kept transactions that it does not follow on: it looks merely behind",
+        concerns=PREFIX,
+        clients="It can be elected, and bring back what was abandoned, or cut what others have acknowledged.",
+        bugs=ZOMBIES,
+        do=f"{COPY} {LAST} {HOLD}",
+    ),
+    Code(
+        "SET_BACK",
+        what="Less than a quorum has joined an epoch in which there are transactions",
+        concerns="epoch-is-on-a-quorum: a leader proposes nothing before a quorum has joined its epoch",
+        clients="A quorum without the last transactions can elect a leader, which cuts them.",
+        do=f"{COPY} {LAST} {HOLD} Was a directory restored from a backup, or a disk replaced?",
+    ),
+    Code(
+        "LAST_COPY",
+        what="Transactions that may have been acknowledged are on less than a quorum of disks",
+        concerns="served-is-on-a-quorum: durability",
+        clients="An election without the servers named cuts them, and writes that clients were told of are gone.",
+        do=f"{COPY} Do not start an ensemble without the servers named. {HOLD}",
+    ),
+    # --- what was given -------------------------------------------------------------------------------------------
+    Code(
+        "SAME_MYID",
+        what="Two directories have one number in their files myid",
+        concerns="quorums: each server counts once",
+        clients="Servers that run with one number can acknowledge a write that is on less than a quorum of disks.",
+        do=(
+            "If these are copies of one server, give one of them. Else do not start both: give each server its number "
+            "in zoo.cfg first."
+        ),
+    ),
+    Code(
+        "NOT_ONE_ENSEMBLE",
+        what="The servers given have no history in common: they are of several ensembles",
+        concerns="what was given",
+        clients="None by itself. Servers of two ensembles that are started as one cut each other's transactions.",
+        do=f"Audit each ensemble by itself. Do not start these servers with one configuration. {HOLD}",
+    ),
+    Code(
         "FAILED_MULTI",
         what=(
             "Failed multis: ZooKeeper writes over the kinds of their parts while it applies them, so their "
@@ -402,11 +456,11 @@ TABLE = (
     Code("EPOCH_MISSING", what="One of the two epoch files is not there", clients="None known."),
     Code(
         "EPOCH_AHEAD",
-        what="A server has joined an epoch, and its log does not hold what that epoch began with",
-        clients=(
-            "None yet: its log may have been copied before, or a crash came in between (the mark of "
-            "ZOOKEEPER-4643 and 4646)."
-        ),
+        what="A server has joined an epoch, and its disk does not hold what that epoch began with",
+        concerns="epoch-has-its-history: who acknowledges NEWLEADER holds the leader's history",
+        clients="Servers vote by the epoch first: this one can be elected, and cut what others have acknowledged.",
+        bugs=LATE_LOGS,
+        do=f"{COPY} {LAST} {HOLD} Was the directory restored from a backup, or were its logs deleted?",
     ),
     Code(
         "EPOCH_PENDING",

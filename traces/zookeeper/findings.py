@@ -7,10 +7,11 @@ from typing import Any
 
 from traces.zookeeper.decode import zxid_text
 
-__all__ = ["NOTE", "VIOLATION", "WARN", "Finding", "worst"]
+__all__ = ["DANGER", "GRAVE", "NOTE", "VIOLATION", "WARN", "Finding", "worst"]
 
-VIOLATION, WARN, NOTE = "VIOLATION", "WARN", "NOTE"
-RANKS = {VIOLATION: 0, WARN: 1, NOTE: 2}
+VIOLATION, DANGER, WARN, NOTE = "VIOLATION", "DANGER", "WARN", "NOTE"
+RANKS = {VIOLATION: 0, DANGER: 1, WARN: 2, NOTE: 3}
+GRAVE = (VIOLATION, DANGER, WARN)  # everything but notes
 
 
 @dataclass
@@ -19,7 +20,8 @@ class Finding:
 
     Attributes:
         code: see `codes.py`, which has what is the same of all findings of a code.
-        severity: VIOLATION, WARN or NOTE.
+        severity: VIOLATION (a promise is broken), DANGER (nothing is proved lost, and what the ensemble does next can
+            lose acknowledged writes), WARN or NOTE.
         server: whose; empty: of no server, or it cannot be said whose. `servers`: all that it concerns.
         file, offset, zxid: where, as far as there is such a place; `offset` -1, `zxid` -1: none.
         sentence: what was found.

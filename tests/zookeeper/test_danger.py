@@ -1,0 +1,266 @@
+"""Directories to which an audit must not say OK although no promise is broken yet (issue 29, item 1), each kind with
+siblings; and the healthy ones beside them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.zookeeper.test_findings import TXNS, healthy, looked_at, notes
+from tests.zookeeper.written import (
+    Tree,
+    Txn,
+    Written,
+    create,
+    digested,
+    ensemble,
+    history,
+    server,
+    snapshot_bytes,
+    tree_of,
+    zxid,
+)
+from traces.zookeeper.audit import audit
+from traces.zookeeper.findings import DANGER, GRAVE
+from traces.zookeeper.server import find_directory
+
+OTHERS = history((1, 9), (2, 8), session=0x2000019E1660000)
+CONFIG = "\n".join(f"server.{n}=host{n}:2888:3888" for n in (1, 2, 3))
+
+
+def tail(count: int, epoch: int = 3, start: int = 7) -> list[Txn]:
+    return [Txn(zxid(epoch, start + n), *create(f"/tail{epoch}_{n}")) for n in range(count)]
+
+
+def aged(txns: list[Txn], current: int, accepted: int | None = None) -> Written:
+    """A server whose epoch files are not those of its log."""
+    out = server(txns)
+    out.current, out.accepted = current, accepted
+    return out
+
+
+# --- a directory restored from an old backup, with newer epoch files ------------------------------------
+
+
+def backup_of_an_earlier_epoch(s: list[Written]) -> list[Written]:
+    return [aged(TXNS[:9], 3), s[1], s[2]]
+
+
+def backup_of_the_epoch_before(s: list[Written]) -> list[Written]:
+    return [s[0], aged(TXNS[:20], 3), s[2]]
+
+
+def epoch_files_left_in_an_emptied_folder(s: list[Written]) -> list[Written]:
+    return [s[0], s[1], Written({}, {0: snapshot_bytes(Tree(), 0)}, current=3)]
+
+
+def backup_after_an_idle_election(s: list[Written]) -> list[Written]:
+    """Nothing was proposed in epoch 4: what it began with is on the disks of those who joined it."""
+    return [aged(TXNS, 4), aged(TXNS, 4), aged(TXNS[:-3], 4)]
+
+
+# --- currentEpoch without that epoch's history (the mark of ZOOKEEPER-4643) -----------------------------
+
+
+def epoch_before_its_transactions(s: list[Written]) -> list[Written]:
+    """Killed behind currentEpoch: its DIFF never came to the disk; nobody else has joined the epoch."""
+    return [aged(TXNS, 3), aged(TXNS, 3), aged(TXNS[:-2], 4)]
+
+
+def epoch_before_its_transactions_and_one_joined(s: list[Written]) -> list[Written]:
+    return [aged(TXNS[:14], 1), aged(TXNS[:14], 2), aged(TXNS[:11], 2)]
+
+
+def epoch_before_its_transactions_of_five(s: list[Written]) -> list[Written]:
+    return [*(aged(TXNS, 3) for _ in range(3)), aged(TXNS[:-1], 3), aged(TXNS[:-2], 5)]
+
+
+# --- a server that has parted and looks merely behind -----------------------------------------------------
+
+
+def parted_and_joined_the_next_epoch(s: list[Written]) -> list[Written]:
+    return [s[0], s[1], aged([*TXNS[:14], *tail(2, 1, 15)], 2)]
+
+
+def parted_and_joined_the_newest_epoch(s: list[Written]) -> list[Written]:
+    return [aged([*TXNS[:24], *tail(1, 2, 11)], 3), s[1], s[2]]
+
+
+def parted_in_an_epoch_of_its_own(s: list[Written]) -> list[Written]:
+    """The others went from 1:e to 3:1."""
+    txns = history((1, 14), (3, 6))
+    return [server(txns), server(txns), aged([*TXNS[:14], *tail(2, 1, 15)], 3)]
+
+
+# --- the last copy of what may have been acknowledged -----------------------------------------------------
+
+
+def last_copy_beside_a_new_disk(s: list[Written]) -> list[Written]:
+    return [server([*TXNS, *tail(3)]), s[1], Written({}, {0: snapshot_bytes(Tree(), 0)}, current=None)]
+
+
+def last_copy_of_an_epoch(s: list[Written]) -> list[Written]:
+    """Epoch 3 needed a quorum: who was in it says now that it was not."""
+    return [server(TXNS), server(TXNS[:22]), server(TXNS[:20])]
+
+
+def last_copy_below_a_snapshot(s: list[Written]) -> list[Written]:
+    """A snapshot of the middle of an epoch: what it holds was applied."""
+    s[0].snapshots[zxid(3, 4)] = snapshot_bytes(tree_of(TXNS[:-2]), zxid(3, 4))
+    return [s[0], server(TXNS[:26]), server(TXNS[:25])]
+
+
+KINDS: dict[Callable[[list[Written]], list[Written]], tuple[str, set[str]]] = {
+    backup_of_an_earlier_epoch: ("EPOCH_AHEAD", {"server1"}),
+    backup_of_the_epoch_before: ("EPOCH_AHEAD", {"server2"}),
+    epoch_files_left_in_an_emptied_folder: ("EPOCH_AHEAD", {"server3"}),
+    backup_after_an_idle_election: ("EPOCH_AHEAD", {"server3"}),
+    epoch_before_its_transactions: ("EPOCH_AHEAD", {"server3"}),
+    epoch_before_its_transactions_and_one_joined: ("EPOCH_AHEAD", {"server3"}),
+    epoch_before_its_transactions_of_five: ("EPOCH_AHEAD", {"server5"}),
+    parted_and_joined_the_next_epoch: ("PARTED", {"server3"}),
+    parted_and_joined_the_newest_epoch: ("PARTED", {"server1"}),
+    parted_in_an_epoch_of_its_own: ("PARTED", {"server3"}),
+    last_copy_beside_a_new_disk: ("LAST_COPY", {"server1"}),
+    last_copy_of_an_epoch: ("SET_BACK", {"server2", "server3"}),
+    last_copy_below_a_snapshot: ("LAST_COPY", {"server1"}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda f: f.__name__)
+def test_what_a_disk_forgot_is_a_danger_and_not_ok(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Callable[[list[Written]], list[Written]]
+) -> None:
+    monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
+    found = looked_at(tmp_path, kind(healthy()))
+    code, servers = KINDS[kind]
+    said = [(f.code, f.place, f.sentence) for f in found.told(*GRAVE)]
+    assert (found.verdict, found.code) == (DANGER, 1), said
+    assert servers in [{f.server} if f.server else set(f.servers) for f in found.findings if f.code == code], said
+    assert not found.told("VIOLATION"), said
+
+
+def test_the_last_copy_names_who_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
+    found = looked_at(tmp_path, last_copy_of_an_epoch(healthy()))
+    last = [f for f in found.findings if f.code == "LAST_COPY"]
+    assert [(f.server, f.zxid, f.last) for f in last] == [("server1", zxid(2, 9), zxid(3, 6))]
+
+
+# --- what is legitimate beside them ---------------------------------------------------------------------------
+
+
+def an_idle_election(s: list[Written]) -> list[Written]:
+    return [aged(TXNS, 4, 5), aged(TXNS, 4), aged(TXNS, 3)]
+
+
+def a_dead_leader_with_a_tail(s: list[Written]) -> list[Written]:
+    return [server([*TXNS[:14], *tail(2, 1, 15)]), s[1], s[2]]
+
+
+def far_behind(s: list[Written]) -> list[Written]:
+    return [s[0], s[1], server(TXNS[:5])]
+
+
+def a_tail_that_nobody_can_have_acknowledged(s: list[Written]) -> list[Written]:
+    return [server([*TXNS, *tail(3)]), s[1], s[2]]
+
+
+HARMLESS = (an_idle_election, a_dead_leader_with_a_tail, far_behind, a_tail_that_nobody_can_have_acknowledged)
+
+
+@pytest.mark.parametrize("kind", HARMLESS, ids=lambda f: f.__name__)
+def test_what_is_as_it_may_be_is_ok(tmp_path: Path, kind: Callable[[list[Written]], list[Written]]) -> None:
+    found = looked_at(tmp_path, kind(healthy()))
+    assert [(f.code, f.place, f.sentence) for f in found.told(*GRAVE)] == []
+
+
+def test_a_dead_leaders_tail_is_told_as_one(tmp_path: Path) -> None:
+    found = looked_at(tmp_path, a_dead_leader_with_a_tail(healthy()))
+    assert "TAIL_APART" in notes(found)
+    assert "BEHIND" not in notes(found)
+
+
+def test_what_cannot_be_read_is_unknown_and_no_danger(tmp_path: Path) -> None:
+    """Whatever the log of server1 has, its epoch files are right."""
+    s = healthy()
+    s[0] = Written({}, {0: snapshot_bytes(Tree(), 0)}, current=3)
+    folders = ensemble(tmp_path, *s)
+    os.mkfifo(folders[0] / "version-2" / "log.100000001")
+    found = audit([find_directory([p], p.name) for p in folders])
+    assert (found.verdict, [f.code for f in found.told(*GRAVE)]) == ("UNKNOWN", ["UNREADABLE"])
+
+
+def test_an_observer_is_no_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without its directory it would be a server that joined an epoch and lost what that began with."""
+    monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
+    s = epoch_files_left_in_an_emptied_folder(healthy())
+    found = looked_at(tmp_path, s, CONFIG.replace("host3:2888:3888", "host3:2888:3888:observer"))
+    assert found.told(DANGER) == []
+
+
+def test_a_server_that_was_not_given_may_have_the_second_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
+    found = looked_at(tmp_path, [server([*TXNS, *tail(3)]), server(TXNS)], CONFIG)
+    assert [(f.code, f.server) for f in found.told(*GRAVE)] == [("LAST_COPY", "server1")]
+
+
+def test_a_server_that_goes_on_while_it_is_read_is_no_danger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It wrote currentEpoch before what it was sent, and stores that while the others are read."""
+    s = backup_of_the_epoch_before(healthy())
+
+    def pause(seconds: float) -> None:
+        whole = server(TXNS).write(tmp_path / "later") / "version-2" / "log.100000001"
+        (tmp_path / "server2" / "version-2" / "log.100000001").write_bytes(whole.read_bytes())
+
+    monkeypatch.setattr("traces.zookeeper.audit.time.sleep", pause)
+    found = looked_at(tmp_path, s)
+    assert found.verdict == "OK", [(f.code, f.sentence) for f in found.told(*GRAVE)]
+
+
+# --- what was given is not one ensemble ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("one", "two"), [("7", "7"), ("7", " 7\n"), ("7", "07")])
+def test_two_directories_with_one_myid_are_not_ok(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one: str, two: str
+) -> None:
+    monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
+    s = healthy()
+    for n, text in ((1, one), (3, two)):
+        (tmp_path / f"server{n}").mkdir()
+        (tmp_path / f"server{n}" / "myid").write_text(text)
+    found = looked_at(tmp_path, s)
+    assert [(f.code, f.servers) for f in found.told(*GRAVE)] == [("SAME_MYID", ["server1", "server3"])]
+
+
+def mixed_two_and_one(s: list[Written]) -> list[Written]:
+    return [s[0], s[1], server(OTHERS)]
+
+
+def mixed_one_and_one(s: list[Written]) -> list[Written]:
+    return [server(OTHERS), s[1]]
+
+
+def mixed_two_and_two(s: list[Written]) -> list[Written]:
+    return [s[0], server(OTHERS), s[1], server(OTHERS, zxid(2, 3))]
+
+
+@pytest.mark.parametrize("kind", [mixed_two_and_one, mixed_one_and_one, mixed_two_and_two], ids=lambda f: f.__name__)
+def test_two_ensembles_are_told_as_two(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Callable[[list[Written]], list[Written]]
+) -> None:
+    monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
+    found = looked_at(tmp_path, kind(healthy()))
+    assert [f.code for f in found.told(*GRAVE)] == ["NOT_ONE_ENSEMBLE"]
+
+
+def test_servers_that_parted_are_not_two_ensembles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they had before is the same."""
+    monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
+    apart = digested([*TXNS[:14], *(Txn(t.zxid, *create(f"/x{t.zxid}")) for t in TXNS[14:])])
+    found = looked_at(tmp_path, [server(TXNS), server(TXNS), server(apart)])
+    assert {f.code for f in found.told(*GRAVE)} == {"DIVERGENT_TXN"}

@@ -1,0 +1,291 @@
+"""What disks forgot: acknowledged transactions can be lost although no promise is broken yet.
+
+Each rule is an invariant over disks of the `zookeeper` protocol (zabspec/protocols/zookeeper/properties.py):
+`epoch-has-its-history`, `epoch-is-on-a-quorum` and `served-is-on-a-quorum`. Disks that break one were set back,
+replaced, hit by a known bug, or copied at different times while the servers ran; files cannot tell which.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from traces.zookeeper.agree import Agreement, blocks_of, copies_of, read_txn
+from traces.zookeeper.decode import zxid_text
+from traces.zookeeper.findings import DANGER, NOTE, Finding
+from traces.zookeeper.logs import Reader
+from traces.zookeeper.order import epoch_value
+from traces.zookeeper.server import LOW, Server
+
+__all__ = ["Counting", "danger_findings", "joined_epoch", "mixed", "same_number", "separate_ensembles"]
+
+# Of damages those behind which a server's history may go on unseen.
+HIDING = ("CRC", "BAD_EOR", "BAD_LEN", "BAD_MAGIC", "BAD_BODY", "BAD_VERSION", "DATA_AFTER_END", "SNAP_LOST",
+          "NO_SNAPSHOT")  # fmt: skip
+COMPARED = 64  # transactions that are compared before servers are taken for two ensembles
+HOT = "unless the directories were copied while the servers ran, or at different times"
+
+
+class Counting(Protocol):
+    """Which servers are a quorum."""
+
+    def __call__(self, names: Iterable[str], zxid: int) -> bool: ...
+
+    def with_absent(self, names: Iterable[str], zxid: int) -> bool:
+        """Whether these servers and all that were not given are a quorum."""
+
+    def votes(self, name: str, zxid: int) -> bool:
+        """Whether a server is no observer."""
+
+
+def joined_epoch(server: Server) -> int:
+    """The epoch that a server joined last: its currentEpoch, or that of its history where it is later."""
+    return max(epoch_value(server), server.top >> 32)
+
+
+@dataclass
+class Disks:
+    """The disks of one ensemble, and what is dangerous about them.
+
+    Attributes:
+        agreement: what is known of the ends of epochs. found: findings so far.
+        doubted: servers that may have lost what they acknowledged.
+    """
+
+    servers: list[Server]
+    quorum: Counting
+    agreement: Agreement
+    found: list[Finding]
+    findings: list[Finding] = field(default_factory=list)
+    doubted: set[str] = field(default_factory=set)
+
+    def add(self, code: str, severity: str, what: str, server: str = "", file: str = "", zxid: int = -1,
+            last: int = -1, servers: Iterable[str] = ()) -> None:  # fmt: skip
+        self.findings.append(Finding(code, severity, what, server, file, -1, zxid, last, list(servers)))
+
+    @property
+    def voters(self) -> list[Server]:
+        newest = max((s.top for s in self.servers), default=0)
+        return [s for s in self.servers if self.quorum.votes(s.name, newest)]
+
+    def those_with(self, *codes: str) -> set[str]:
+        """Servers about which more than a note of some code was found."""
+        return {f.server for f in self.found if f.code in codes and f.severity != NOTE and f.server}
+
+    @property
+    def unread(self) -> set[str]:
+        """Servers of which something cannot be read: their histories may be longer."""
+        return self.those_with("UNREADABLE", "EPOCH_FILE")
+
+    @property
+    def agreed(self) -> int:
+        """The last transaction up to which the histories of a quorum reach; 0: there is none."""
+        tops = [(s.name, s.top) for s in self.voters if s.top]
+        return max((z for _, z in tops if self.quorum([n for n, t in tops if t >= z], z)), default=0)
+
+    def longer(self, server: Server, zxid: int) -> list[str]:
+        """Other servers whose histories reach a transaction."""
+        return [s.name for s in self.servers if s is not server and s.top >= zxid]
+
+    # --- epoch-has-its-history -------------------------------------------------------------------
+
+    def epochs_without_history(self) -> None:
+        """A server that joined an epoch holds what the epoch began with."""
+        ends, unseen = self.agreement.ends(), self.unread | self.those_with(*HIDING)
+        for s in self.voters:
+            epoch = epoch_value(s)
+            if epoch <= 0 or s.top >> 32 >= epoch or s.name in unseen:
+                continue
+            needed, why = self.began_with(s, epoch, ends)
+            if needed <= s.top:
+                continue
+            self.doubted.add(s.name)
+            first = max(s.top + 1, self.agreement.next_logged(s.top) or needed)
+            has = zxid_text(s.top) if s.top else "nothing"
+            what = f"currentEpoch says {epoch}, and its history ends with {has}: {why}; {HOT}, this server has joined "
+            what += f"epoch {epoch} and lost, or never stored, what came before it"
+            self.add("EPOCH_AHEAD", DANGER, what, s.name, "currentEpoch", min(first, needed), needed)
+
+    def began_with(self, s: Server, epoch: int, ends: dict[int, int]) -> tuple[int, str]:
+        """The last transaction that an epoch is known to have begun with, and what says so."""
+        end = max((z for e, z in ends.items() if e < epoch), default=0)
+        if end > s.top:
+            return end, f"the histories of others went on from {zxid_text(end)}"
+        alike = [t for t in self.voters if epoch_value(t) == epoch and s.top < t.top < epoch << 32]
+        if alike:
+            longest = max(alike, key=lambda t: t.top)
+            return longest.top, f"{longest.name} joined that epoch too, with {zxid_text(longest.top)}"
+        agreed = self.agreed
+        outvoted = [t.name for t in self.voters if (joined_epoch(t), t.top) <= (epoch, s.top)]
+        if agreed > s.top and self.quorum(outvoted, agreed):
+            having = self.longer(s, agreed)
+            return agreed, (
+                f"{', '.join(having)}, a quorum, have {zxid_text(agreed)}, and {', '.join(outvoted)} would elect "
+                f"{s.name}, which has not"
+            )
+        return 0, ""
+
+    def parted(self) -> None:
+        """A server that joined a later epoch has cut what that epoch does not follow on."""
+        ends = self.agreement.ends()
+        for s in self.voters:
+            epoch = s.top >> 32
+            end = ends.get(epoch, 0)
+            if not end or s.top <= end or not s.logged or s.top != s.logged:
+                continue
+            first = min((max(end + 1, lo) for lo, hi in s.seen if hi > end), default=s.top)
+            others = ", ".join(t.name for t in self.servers if t.top >> 32 > epoch)
+            tail = f"{zxid_text(first)}..{zxid_text(s.top)}"
+            what = f"the histories of {others} go on from {zxid_text(end)} without {tail}"
+            if epoch_value(s) > epoch:
+                self.doubted.add(s.name)
+                what += f", with which this server's history ends though it has joined epoch {epoch_value(s)}"
+                self.add("PARTED", DANGER, f"{what}; {HOT}", s.name, "", first, s.top)
+            else:
+                what += f", with which this server's ends: it has joined no epoch after {epoch}"
+                self.add("TAIL_APART", NOTE, what, s.name, "", first, s.top)
+
+    # --- epoch-is-on-a-quorum ----------------------------------------------------------------------
+
+    def epochs_on_a_quorum(self) -> None:
+        """An epoch in which anything was proposed was joined by a quorum."""
+        newest = max((s.top for s in self.voters), default=0)
+        epoch = newest >> 32
+        inside = [s.name for s in self.voters if joined_epoch(s) >= epoch or s.name in self.unread]
+        if not newest or self.quorum(inside, newest) or not self.quorum([s.name for s in self.voters], newest):
+            return
+        behind = [s for s in self.voters if s.name not in inside]
+        self.doubted |= {s.name for s in behind}
+        said = ", ".join(f"{s.name} {joined_epoch(s)}" for s in behind)
+        what = f"{', '.join(inside)} {'have' if len(inside) > 1 else 'has'} transactions of epoch {epoch}, up to "
+        what += (
+            f"{zxid_text(newest)}, which a quorum must have joined first, and the others have joined less ({said}): "
+        )
+        what += f"{HOT}, or are not all there, some of these disks were set back or replaced"
+        self.add("SET_BACK", DANGER, what, "", "", newest, -1, [s.name for s in behind])
+
+    # --- served-is-on-a-quorum ------------------------------------------------------------------------
+
+    def last_copies(self) -> None:
+        """What may have been acknowledged, and is on less than a quorum of disks."""
+        voters = self.voters
+        newest = max((s.top for s in voters), default=0)
+        if not newest or not self.quorum([s.name for s in voters], newest):
+            return  # too few were given to say anything
+        applied, file = self.applied()
+        holders = [s for s in voters if s.top >= applied or s.name in self.unread]
+        if applied and not self.quorum([s.name for s in holders], applied):
+            self.last_copy(applied, holders, f"{file} was written while its epoch went on: what it holds was applied")
+            return
+        damaged = self.those_with(*HIDING)
+        empty = {s.name for s in voters if not s.top}
+        doubted = self.doubted | damaged | empty
+        for top in sorted({s.top for s in voters if s.top > self.agreed}, reverse=True):
+            holders = [s for s in voters if s.top >= top or s.name in self.unread]
+            names = {s.name for s in holders}
+            if self.quorum(names, top) or not names - doubted:
+                continue
+            if self.quorum.with_absent(names | doubted, top):
+                others = sorted(doubted - names)
+                why = f"{', '.join(others)} may have had it, and cannot say: replaced, set back or damaged"
+                self.last_copy(top, holders, why if others else "not every server was given")
+                return
+
+    def applied(self) -> tuple[int, str]:
+        """The last transaction that a snapshot shows as applied, and the snapshot: one that was written between two
+        transactions of an epoch that had begun. What a server loads when it starts may never have been committed."""
+        out = (0, "")
+        for s in self.voters:
+            for x in s.snapshots:
+                if x.usable and x.zxid & LOW and any(r.lo <= x.zxid < r.hi for r in s.runs):
+                    out = max(out, (x.zxid, f"{s.name}'s {x.name}"))
+        return out
+
+    def last_copy(self, zxid: int, holders: list[Server], why: str) -> None:
+        others = max((s.top for s in self.voters if s not in holders), default=0)
+        first = max(others + 1, self.agreement.next_logged(others) or zxid)
+        names = [s.name for s in holders]
+        what = f"{zxid_text(min(first, zxid))}..{zxid_text(zxid)} may have been acknowledged, and {', '.join(names)} "
+        what += "has the last copy" if len(names) == 1 else "have the last copies"
+        what += f", less than a quorum ({why}); {HOT}"
+        self.add("LAST_COPY", DANGER, what, names[0] if len(names) == 1 else "", "", min(first, zxid), zxid, names)
+
+
+def danger_findings(
+    servers: list[Server], quorum: Counting, agreement: Agreement, found: list[Finding]
+) -> list[Finding]:  # fmt: skip
+    """What is dangerous about the disks of an ensemble.
+
+    Args:
+        agreement: has been run.
+        found: what has been found about these servers.
+    """
+    if len(servers) < 2:
+        return []
+    disks = Disks(servers, quorum, agreement, found)
+    disks.epochs_without_history()
+    disks.parted()
+    disks.epochs_on_a_quorum()
+    disks.last_copies()
+    return disks.findings
+
+
+# --- whether it is one ensemble -----------------------------------------------------------------------
+
+
+def same_number(servers: list[Server], numbers: dict[str, int]) -> list[Finding]:
+    """Servers whose files myid say the same number."""
+    by_number: dict[int, list[str]] = defaultdict(list)
+    for s in servers:
+        if s.name in numbers:
+            by_number[numbers[s.name]].append(s.name)
+    out = []
+    for number, names in by_number.items():
+        if len(names) > 1:
+            what = f"{', '.join(names)} all say that they are server {number} (myid): copies of one server count once, "
+            what += "and servers that run with one number count each other's acknowledgements as their own"
+            out.append(Finding("SAME_MYID", DANGER, what, servers=names))
+    return out
+
+
+def separate_ensembles(servers: list[Server]) -> list[list[Server]]:
+    """Servers that have any transaction in common, together; also those of which nothing can be compared."""
+    groups: list[list[Server]] = []
+    reader = Reader(sums=False)
+    for s in servers:
+        kin = [g for g in groups if not all(strangers(s, t, reader) for t in g)]
+        merged = [t for g in kin for t in g] + [s]
+        groups = [g for g in groups if g not in kin] + [merged]
+    order = {s.name: n for n, s in enumerate(servers)}
+    return sorted((sorted(g, key=lambda t: order[t.name]) for g in groups), key=lambda g: order[g[0].name])
+
+
+def strangers(one: Server, two: Server, reader: Reader) -> bool:
+    """Whether two servers have transactions of the same zxids, and none is the same."""
+    mine, theirs = blocks_of(one), blocks_of(two)
+    common = sorted(mine.keys() & theirs.keys())
+    if not common or any(mine[b] == theirs[b] for b in common):
+        return False
+    differ = 0
+    for block in [*common[:4], *common[4:][-1:]]:
+        a, b = copies_of(one, {block}, reader), copies_of(two, {block}, reader)
+        for zxid in sorted(a.keys() & b.keys()):
+            first, second = a[zxid][0], b[zxid][0]
+            txn, other = read_txn(one, first), read_txn(two, second)
+            if first.hash == second.hash or txn is None or other is None or txn.same_as(other):
+                return False
+            differ += 1
+            if differ >= COMPARED:
+                return True
+    return differ > 1
+
+
+def mixed(groups: list[list[Server]]) -> Finding:
+    """Servers of several ensembles."""
+    said = " | ".join(", ".join(s.name for s in g) for g in groups)
+    what = f"{said}: servers of different sides have the same zxids and not one transaction in common: these are "
+    what += f"{len(groups)} ensembles, or one whose logs do not reach back to what its servers share; each side is "
+    what += "audited by itself"
+    return Finding("NOT_ONE_ENSEMBLE", DANGER, what, servers=[s.name for g in groups for s in g])
