@@ -244,7 +244,7 @@ class Narrowing(Reducing):
 
     def free(self) -> set[Case]:
         """The steps of processes on their own that collide with nobody's."""
-        world, program = self.conventions, self.model.program.typed(("enabled", "apply"))
+        world = self.conventions
         read: set[Touch] = set()
         self.looking_beyond: dict[str, None] = {}
         for p in (p for p in self.properties if p.of == STEP):
@@ -256,8 +256,8 @@ class Narrowing(Reducing):
                 read |= own
         if self.looking_beyond:
             return set()
-        cases = footprints(program, self.layout, world)
-        return free_cases(footprints(program, self.layout, world, own=True), cases, read, self.waits, world)
+        alone = footprints(self.stepping, self.layout, world, own=True)
+        return free_cases(alone, self.cases, read, self.waits, world)
 
     def why_none_is_free(self) -> str:
         """Why no step is, in a sentence that names the properties that see to it."""
@@ -270,7 +270,7 @@ class Narrowing(Reducing):
     def waits(self) -> set[Touch]:
         """What decides whether a process may take a step that it may not take yet, budgets aside: they only fall."""
         fields = self.layout.fields
-        asked = guards(self.model.program.typed(("enabled", "apply")), self.layout, self.conventions)
+        asked = guards(self.stepping, self.layout, self.conventions)
         return {
             x
             for kind in self.conventions.own_waits
@@ -284,7 +284,7 @@ class Narrowing(Reducing):
 
     def planned(self) -> Plan:
         """What is merged of ghosts."""
-        typed = self.model.program.typed(("enabled", "apply"))
+        typed = self.stepping
         also = (self.conventions.own, self.conventions.where, "remaining_work")
         judging = (f.__name__ for p in self.properties for f in (p.holds, p.witness))
         for name in (*also, *judging):
