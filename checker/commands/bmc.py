@@ -59,7 +59,7 @@ Examples:
 @shared.named(
     "--network", "NAME", "fifo, lossy, unordered, duplicating; datagrams, ordered, fifo.", completing.networks
 )
-@click.option("--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived if not given.")
+@shared.MAX_EPOCH
 @shared.CHANNEL
 @click.option(
     "--depth",

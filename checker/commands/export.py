@@ -9,7 +9,7 @@ import click
 
 from checker.commands import completing
 from checker.commands import shared_options as shared
-from checker.commands.common import HELD, INPUT, PATH, Answer, Subcommand, budget_options
+from checker.commands.common import HELD, INPUT, PATH, Answer, Subcommand
 from checker.commands.requested import model_request
 from checker.requests.export import FORMATS, ExportRequest, answer
 from checker.requests.export_model import ExportModelRequest
@@ -49,18 +49,7 @@ def refuse_model_options() -> None:
 @shared.named("--relation", "NAME", "With --to graphml: messages (the default) or broadcasts.")
 @click.option("--cone", type=int, metavar="STEP", help="In a picture: steps that STEP does not depend on are faint.")
 @click.option("--model", is_flag=True, help="Not a trace but a whole model, to tla; the options below say which.")
-@shared.PROTOCOL
-@shared.VARIANT
-@shared.REPAIR
-@shared.RELEASE
-@shared.START
-@shared.QUORUMS
-@shared.NODES
-@shared.TXNS
-@budget_options()
-@shared.named("--network", "NAME", "As `zabcheck` takes it.", completing.networks)
-@click.option("--max-epoch", type=int, help="Largest epoch; derived if not given.")
-@click.option("--channel", type=int, help="Messages a channel holds; derived if not given.")
+@shared.model_options
 @click.option(
     "--property", "names", multiple=True, metavar="NAME", shell_complete=completing.properties,
     help="State only this property (repeatable).",

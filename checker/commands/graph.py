@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands import completing
 from checker.commands import shared_options as shared
-from checker.commands.common import PATH, Subcommand, at_least, budget_options
+from checker.commands.common import PATH, Subcommand, at_least
 from checker.commands.publishing import published
 from checker.commands.requested import model_request
 from checker.requests.graph import USUAL_STATES, GraphRequest, answer
@@ -29,18 +28,7 @@ Examples:
 
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
-@shared.PROTOCOL
-@shared.VARIANT
-@shared.REPAIR
-@shared.RELEASE
-@shared.START
-@shared.QUORUMS
-@shared.NODES
-@shared.TXNS
-@budget_options()
-@shared.named("--network", "NAME", "As `zabcheck` takes it.", completing.networks)
-@click.option("--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived if not given.")
-@shared.CHANNEL
+@shared.model_options
 @shared.PROPERTY
 @click.option("--depth", type=int, callback=at_least(0), help="How many steps deep; to exhaustion if not given.")
 @click.option(

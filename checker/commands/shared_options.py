@@ -8,12 +8,12 @@ from typing import Any
 import click
 
 from checker.commands import completing
-from checker.commands.common import PATH, PROTOCOL_HELP, at_least, quorums, seconds, size
+from checker.commands.common import PATH, PROTOCOL_HELP, at_least, budget_options, quorums, seconds, size
 
 __all__ = [
-    "ANSWER_JSON", "CHANNEL", "MEMORY_LIMIT", "NODES", "NODES_OR_DECLARED", "NO_SYMMETRY", "NO_TRACE", "PROPERTY",
-    "PROTOCOL", "QUORUMS", "RELEASE", "REPAIR", "REPORT_JSON", "START", "STATES", "THREADS", "TIME_LIMIT", "TRACE",
-    "TXNS", "VARIANT", "named",
+    "ANSWER_JSON", "CHANNEL", "MAX_EPOCH", "MEMORY_LIMIT", "NODES", "NODES_OR_DECLARED", "NO_SYMMETRY", "NO_TRACE",
+    "PROPERTY", "PROTOCOL", "QUORUMS", "RELEASE", "REPAIR", "REPORT_JSON", "START", "STATES", "THREADS", "TIME_LIMIT",
+    "TRACE", "TXNS", "VARIANT", "model_options", "named",
 ]  # fmt: skip
 
 
@@ -48,6 +48,19 @@ TXNS = click.option("--txns", type=int, help="Transactions that may be abcast; 2
 CHANNEL = click.option(
     "--channel", type=int, callback=at_least(1), help="Messages a channel holds; derived if not given."
 )
+MAX_EPOCH = click.option("--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived if not given.")
+MODEL = (
+    PROTOCOL, VARIANT, REPAIR, RELEASE, START, QUORUMS, NODES, TXNS, budget_options(),
+    named("--network", "NAME", "As `zabcheck` takes it.", completing.networks), MAX_EPOCH, CHANNEL,
+)  # fmt: skip
+
+
+def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say which model it is, of a command that takes all of them."""
+    for option in reversed(MODEL):
+        command = option(command)
+    return command
+
 
 # what is asked of it, and how far
 PROPERTY = click.option(

@@ -244,22 +244,33 @@ class Narrowing(Reducing):
 
     def free(self) -> set[Case]:
         """The steps of processes on their own that collide with nobody's."""
-        world, program = self.conventions, self.model.program.typed(("enabled", "apply"))
+        world = self.conventions
         read: set[Touch] = set()
-        for name in (name for p in self.properties if p.of == STEP for name in asked_of(p)):
-            self.front.function(name)
-            beyond, own = looks_beyond(self.front.program, self.layout, world, name)
-            if beyond:
-                return set()
-            read |= own
-        cases = footprints(program, self.layout, world)
-        return free_cases(footprints(program, self.layout, world, own=True), cases, read, self.waits, world)
+        self.looking_beyond: dict[str, None] = {}
+        for p in (p for p in self.properties if p.of == STEP):
+            for name in asked_of(p):
+                self.front.function(name)
+                beyond, own = looks_beyond(self.front.program, self.layout, world, name)
+                if beyond:
+                    self.looking_beyond[p.name] = None
+                read |= own
+        if self.looking_beyond:
+            return set()
+        alone = footprints(self.stepping, self.layout, world, own=True)
+        return free_cases(alone, self.cases, read, self.waits, world)
+
+    def why_none_is_free(self) -> str:
+        """Why no step is, in a sentence that names the properties that see to it."""
+        if names := " and ".join(self.looking_beyond):
+            reads = "reads" if len(self.looking_beyond) == 1 else "read"
+            return f"{names} {reads} other processes than the one that takes the step"
+        return "every step of a process on its own may collide with another's"
 
     @property
     def waits(self) -> set[Touch]:
         """What decides whether a process may take a step that it may not take yet, budgets aside: they only fall."""
         fields = self.layout.fields
-        asked = guards(self.model.program.typed(("enabled", "apply")), self.layout, self.conventions)
+        asked = guards(self.stepping, self.layout, self.conventions)
         return {
             x
             for kind in self.conventions.own_waits
@@ -273,7 +284,7 @@ class Narrowing(Reducing):
 
     def planned(self) -> Plan:
         """What is merged of ghosts."""
-        typed = self.model.program.typed(("enabled", "apply"))
+        typed = self.stepping
         also = (self.conventions.own, self.conventions.where, "remaining_work")
         judging = (f.__name__ for p in self.properties for f in (p.holds, p.witness))
         expected = expected_of(self.model, self.properties) if self.merging else []
@@ -290,7 +301,7 @@ class Narrowing(Reducing):
         self.front.function(own)
         self.plan = self.planned()
         reads, free = self.front.program.reads[own], self.free()
-        self.leaves_out_states = bool(free)
+        self.none_free = "" if free else self.why_none_is_free()
         return "\n\n\n".join(
             (
                 super().also_text(),
@@ -312,7 +323,7 @@ class Narrowing(Reducing):
         )
         return {
             **super().also_facts(typed),
-            "leaves_out_states": self.leaves_out_states,
+            "none_free": self.none_free,
             "kept_premises": kept,
             "broken_by_values": [p.name for k, p in enumerate(self.properties) if self.plan.pure >> k & 1],
         }
@@ -364,7 +375,8 @@ class AmpleExplorer(ReducedExplorer):
         for work in (ctypes.addressof(code._work), *(slot.work.address for slot in self.slots)):
             code.tell(work, self.merges)
         result = super().run(limits, keep_going, progress)
-        result.narrowed = code.code.facts["leaves_out_states"] or self.merges
+        result.ample_off = code.code.facts["none_free"]
+        result.narrowed = not result.ample_off or self.merges
         result.merged = code.classes.sentence() if self.merges else ""
         result.suspected = tuple(result.violations)
         if self.merges and result.violations.keys() & (alone := set(code.broken_by_values)):

@@ -164,10 +164,14 @@ class Reducing(Compiled):
         return found
 
     @cached_property
+    def stepping(self) -> t.TypedProgram:
+        """What says which steps there are, and takes them, typed."""
+        return self.model.program.typed(("enabled", "apply"))
+
+    @cached_property
     def cases(self) -> dict[Case, frozenset[Touch]]:
         """What steps touch, case by case."""
-        program = self.model.program.typed(("enabled", "apply"))
-        return footprints(program, self.layout, self.conventions)
+        return footprints(self.stepping, self.layout, self.conventions)
 
     @property
     def classed(self) -> dict[Case, frozenset[Touch]]:

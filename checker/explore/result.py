@@ -65,6 +65,7 @@ class Exploration:
     fingerprint_bits: int = 64
     reduced: bool = False  # transitions to states that are reached anyhow were left out, and are in no count
     narrowed: bool = False  # states were left out, too, and depths are those of the states that were not
+    ample_off: str = ""  # why no process is ample in any state, where that was tried
     stuttering_off: str = NOT_ASKED  # why stuttering receipts are steps like others; empty: they were left out
     merged: str = ""  # what states were told apart by less than all ghosts, and how much less; empty: by all
     suspected: tuple[str, ...] = ()  # broken in a search that leaves out states, and no way there was found in time

@@ -150,7 +150,7 @@ def derived(report: Claim, model: Model, listed: list[Property]) -> Report:
     found.memory = cost["memory_bytes"]
     found.reduced, found.narrowed = engine["reduced"], engine["ample_sets"]
     found.stuttering_off = engine.get("stuttering_off") or ""
-    found.merged = engine.get("merged") or ""
+    found.merged, found.ample_off = engine.get("merged") or "", engine.get("ample_sets_off") or ""
     found.suspected, found.suspects_one = suspected(report)
     asked_to = limits["depth"] is not None and found.depth >= limits["depth"]
     if coverage["request_covered"] and not found.complete and not asked_to and broken and not limits["keep_going"]:

@@ -178,6 +178,8 @@ def left_out(report: Claim) -> Iterator[str]:
         yield "it did not use symmetry, and nothing says why"
     if engine["ample_sets"] and not engine["reduced"]:
         yield "states were left out, and no transitions"
+    if engine.get("ample_sets_off") and not engine["reduced"]:
+        yield f"no state had fewer steps than are possible ({engine['ample_sets_off']}), and it was not reduced"
     if engine["reduced"] != (engine["reduction_off"] is None):
         yield "it was not reduced, and nothing says why" if not engine["reduced"] else "it was reduced, and was not"
     if (

@@ -327,14 +327,13 @@ class Report(Result):
 
     def reduction_row(self) -> list[tuple[str, str]]:
         """What a large exploration says of reduction."""
+        off, merged = self.exploration.ample_off, self.exploration.merged
+        rows = [("ample sets", f"off: {off}")] if off else []
         if self.exploration.narrowed:
-            merged = self.exploration.merged
-            return [
-                ("reduction", "ample sets: fewer states, all verdicts"),
-                *([("observers", merged)] if merged else []),
-            ]
+            fewer = "states with one future are one" if off else "ample sets: fewer states, all verdicts"
+            return [("reduction", fewer), *rows, *([("observers", merged)] if merged else [])]
         if self.exploration.reduced:
-            return [("reduction", "sleep sets: every state, at its depth, by fewer transitions")]
+            return [("reduction", "sleep sets: every state, at its depth, by fewer transitions"), *rows]
         large = self.exploration.distinct > LARGE and self.reduction_off
         return [("reduction", f"off: {self.reduction_off}")] if large else []
 
@@ -594,6 +593,7 @@ class Report(Result):
                 "symmetry_off": self.symmetry_off or None,
                 "reduced": r.reduced,
                 "ample_sets": r.narrowed,
+                **({"ample_sets_off": r.ample_off} if r.ample_off else {}),
                 **({"merged": r.merged} if r.merged else {}),
                 "reduction_off": self.reduction_off or None,
                 "stuttering_left_out": not r.stuttering_off,

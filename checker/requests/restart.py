@@ -72,7 +72,7 @@ def restarted(task: EngineTask, code: Compiled, engine: Explorer, first: Explora
 
     threads, model, judged, limits = engine.threads, code.model, code.properties, task.limits
     suspected: tuple[str, ...] = ()
-    one, error = False, ""
+    one, error, ample_off = False, "", ""
     engine.forget()
     try:
         if not (why_not_narrowed(model) or limits.max_states is not None or first.violations or first.error):
@@ -89,13 +89,13 @@ def restarted(task: EngineTask, code: Compiled, engine: Explorer, first: Explora
             if conclusive(exploration):
                 return exploration
             suspected = exploration.suspected or tuple(exploration.violations)
-            one, error = exploration.suspects_one, exploration.error
+            one, error, ample_off = exploration.suspects_one, exploration.error, exploration.ample_off
             if exploration.stopped and not exploration.apart:
                 found = further(first, exploration)
                 return replace(found, suspected=suspected, suspects_one=one, violations=first.violations)
             ample.forget()
         explorer = ReducedExplorer(Reducing(model, judged, code.symmetry), threads)
-        exploration = task.run(explorer)
+        exploration = replace(task.run(explorer), ample_off=ample_off)
     except KeyboardInterrupt:  # while a model was made ready
         return replace(first, stopped="interrupted", suspected=suspected, suspects_one=one)
     if exploration.complete and (suspected or error) and not exploration.violations:

@@ -352,6 +352,8 @@ def test_a_search_is_called_narrowed_only_if_it_may_leave_out_states(
     assert merged.narrowed
     assert merged.distinct < less.distinct
     assert (less.reduced, less.narrowed) == (True, narrowed)
+    reason = "nobody-unpromises reads other processes than the one that takes the step"
+    assert less.ample_off == merged.ample_off == ("" if narrowed else reason)
     assert (less.distinct < full.distinct) == narrowed
     assert narrowed or less.levels == full.levels
 
@@ -412,6 +414,16 @@ def test_a_property_of_steps_that_looks_at_others_is_seen() -> None:
     step = program.functions["invariant_1"]
     program.functions["invariant_1"] = replace(step, body=program.functions["durability"].body)
     assert looks_beyond(program, code.layout, world, "invariant_1")[0]
+
+
+def test_a_report_names_the_property_that_looks_at_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    every = f"for p in range(after.NODES):\n        if {FALLS}:\n            return False"
+    text = copy_of("zab", tmp_path, STEPS.format(every=every))
+    monkeypatch.setattr(command, "SMALL", 50)
+    asked = ["--protocol", text, "--nodes", "2", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0"]
+    said = CliRunner().invoke(main, [*asked, "--property", "nobody-unpromises", "--no-trace", "--json"])
+    assert said.exit_code == 0, said.output
+    assert json.loads(said.output)["engine"]["ample_sets_off"].startswith("nobody-unpromises reads other processes")
 
 
 def test_a_change_of_any_process_is_seen() -> None:

@@ -66,9 +66,9 @@ def check_bags(function: t.Function, effects: LazyEffects, errors: bool = True) 
         LanguageError: it depends on the order of a bag; with its line.
     """
     checker = _Places(function, effects)
-    checker.infer_parameters()
     if not checker.is_concerned:
         return
+    checker.infer_parameters()
     function.places = checker.parameters
     checker.block(function.body)
     of = effects.of(function)
@@ -111,8 +111,7 @@ class _Places:
     def is_concerned(self) -> bool:
         """Whether the function has to do with a bag at all."""
         return any(
-            bool(self.parameters)
-            or (isinstance(e, t.Term) and e.bag is not None)
+            (isinstance(e, t.Term) and e.bag is not None)
             or (isinstance(e, t.For) and bag_through(e) is not None)
             or isinstance(e, t.Remove)
             or (isinstance(e, t.Call) and bool(self.program.functions[e.function].places))
@@ -257,16 +256,21 @@ def bag_through(s: t.For) -> t.Expr | None:
     return None
 
 
+PARTS = (t.Expr, t.Stmt, t.Term)
+NESTED = (*PARTS, list, tuple)  # what has parts
+
+
 def parts(e: Any) -> Iterator[Any]:
     """Every expression and statement in one, itself first; the bag of a term is named by it, not a part of it."""
-    if isinstance(e, (t.Expr, t.Stmt, t.Term)):
+    if isinstance(e, PARTS):
         yield e
         for name, value in vars(e).items():
-            if name != "bag":
+            if name != "bag" and isinstance(value, NESTED):
                 yield from parts(value)
     elif isinstance(e, (list, tuple)):
         for x in e:
-            yield from parts(x)
+            if isinstance(x, NESTED):
+                yield from parts(x)
 
 
 def own_parts(s: t.Stmt) -> Iterator[Any]:

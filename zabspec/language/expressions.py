@@ -71,6 +71,7 @@ class Context(Protocol):
     handlers: frozenset[str]
     declares: bool
     program: t.TypedProgram
+    writers: dict[str, bool]
 
     def type_of_annotation(self, name: str) -> t.AnyType | None:
         """The type an annotation names, if there is one."""

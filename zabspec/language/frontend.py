@@ -53,6 +53,7 @@ class FrontEnd:
         self.declares = any(hasattr(value, "acts") for value in namespace.values())  # what the world provides
         self.program = t.TypedProgram()
         self.effects = LazyEffects(self.program, layout)
+        self.writers: dict[str, bool] = {}  # of functions that were asked about: whether they write, or what they call
         self._busy: set[str] = set()
 
     def type_of_annotation(self, name: str) -> t.AnyType | None:

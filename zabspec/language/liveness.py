@@ -33,18 +33,19 @@ def reads(e: Any) -> Names:
     return frozenset(found)
 
 
+NESTED = (t.Expr, t.Term, list, tuple)  # what may have names in it
+
+
 def collect(e: Any, found: set[str]) -> None:
     """Add the names that an expression reads to `found`."""
     if isinstance(e, t.Var):
         found.add(e.name)
     elif isinstance(e, t.Term):
         collect(e.index, found)
-    elif isinstance(e, t.Expr):
-        for part in vars(e).values():
-            collect(part, found)
-    elif isinstance(e, (list, tuple)):
-        for part in e:
-            collect(part, found)
+    else:
+        for part in vars(e).values() if isinstance(e, t.Expr) else e if isinstance(e, (list, tuple)) else ():
+            if isinstance(part, NESTED):
+                collect(part, found)
 
 
 def given(body: Sequence[t.Stmt]) -> Iterator[str]:
@@ -81,6 +82,7 @@ class Liveness:
     def __init__(self, function: t.Function) -> None:
         self.function = function  # kept, as the answers are by identity
         self._after: dict[int, Names] = {}
+        self._reads: dict[int, Names] = {}  # of expressions: loops are gone through until nothing changes
         self._head: dict[int, Names] = {}
         self.block(function.body, NONE, Ways())
 
@@ -114,20 +116,27 @@ class Liveness:
     def statement(self, s: t.Stmt, live: Names, ways: Ways) -> Names:
         match s:
             case t.Assign():
-                return (live - {s.name}) | reads(s.value)
+                return (live - {s.name}) | self.reads(s.value)
             case t.If():
-                return reads(s.test) | self.block(s.then, live, ways) | self.block(s.other, live, ways)
+                return self.reads(s.test) | self.block(s.then, live, ways) | self.block(s.other, live, ways)
             case t.For():
-                return self.rounds(s, live, {s.name}, NONE) | reads(s.start) | reads(s.stop)
+                return self.rounds(s, live, {s.name}, NONE) | self.reads(s.start) | self.reads(s.stop)
             case t.While():
-                return self.rounds(s, live, set(), reads(s.test))
+                return self.rounds(s, live, set(), self.reads(s.test))
             case t.Return():
-                return reads(s.value)
+                return self.reads(s.value)
             case t.Break():
                 return ways.out
             case t.Continue():
                 return ways.again
-        return live | reads(list(vars(s).values()))
+        return live | self.reads(s)
+
+    def reads(self, e: t.Expr | t.Stmt | None) -> Names:
+        """Return the local names that an expression reads, or those of a statement without others in it."""
+        found = self._reads.get(id(e))
+        if found is None:
+            found = self._reads[id(e)] = reads(list(vars(e).values()) if isinstance(e, t.Stmt) else e)
+        return found
 
     def rounds(self, s: t.For | t.While, live: Names, own: set[str], asked: Names) -> Names:
         """Return what is live at the head of a loop: what its rounds leave to each other grows until it stays."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 from typing import Any
 
 from zabspec.language import tree as t
@@ -94,12 +93,20 @@ class Sentences(Expressions):
         if not isinstance(part, (t.Expr, t.Term, t.Stmt)):
             return ""
         if isinstance(part, t.Call):
-            target = self.front.function(part.function)
-            if target.paper_step is not None or writes(target.body) or self.writing(target.body):
+            if self.may_write(part.function):
                 return part.function
         if isinstance(part, t.Builtin) and part.type == t.VOID:
             return part.op
-        return next(filter(None, (self.writing(getattr(part, f.name)) for f in dataclasses.fields(part))), "")
+        return next(filter(None, map(self.writing, vars(part).values())), "")
+
+    def may_write(self, function: str) -> bool:
+        """Whether a function writes, or one that it calls; each is looked at once."""
+        known = self.front.writers.get(function)
+        if known is None:
+            target = self.front.function(function)
+            known = target.paper_step is not None or writes(target.body) or bool(self.writing(target.body))
+            self.front.writers[function] = known
+        return known
 
 
 def writes(part: Any) -> bool:
@@ -108,4 +115,4 @@ def writes(part: Any) -> bool:
         return True
     if isinstance(part, (list, tuple)):
         return any(map(writes, part))
-    return isinstance(part, t.Stmt) and any(writes(getattr(part, f.name)) for f in dataclasses.fields(part))
+    return isinstance(part, t.Stmt) and any(map(writes, vars(part).values()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import lru_cache
 
 from zabspec.language import tree as t
 from zabspec.language.desugaring import GIVE_A_NAME, assigned_names, fill, must_stay
@@ -49,9 +50,10 @@ class FunctionTyper(Sentences):
                     self.node.body[-1], f"{self.name} may not return a {self.returns.name}: it lives in its maker"
                 )
         body = self.block(self.node.body)
-        culprit = "it" if writes(body) else self.writing(body)
-        if culprit and any(isinstance(kind, t.SetType) for _, kind in self.params):
-            raise self.fail(self.node, f"{self.name} takes a set of processes, and {culprit} writes")
+        if any(isinstance(kind, t.SetType) for _, kind in self.params):
+            culprit = "it" if writes(body) else self.writing(body)
+            if culprit:
+                raise self.fail(self.node, f"{self.name} takes a set of processes, and {culprit} writes")
         if self.returns != t.VOID and not ends(body):
             raise self.fail(self.node, f"{self.name} may end without returning a value")
         given = dict(self.params)
@@ -79,7 +81,7 @@ class FunctionTyper(Sentences):
 
     def statement(self, node: ast.stmt) -> list[t.Stmt]:
         """A statement, and before it what its value is gathered from."""
-        if not isinstance(node, GATHERS) or not any(isinstance(part, ast.SetComp) for part in ast.walk(value_of(node))):
+        if not isinstance(node, GATHERS) or not has_set(self.node) or not has_set(value_of(node)):
             return self.one_statement(node)
         before: list[t.Stmt] = []
         self.before = before
@@ -325,6 +327,12 @@ class FunctionTyper(Sentences):
             site = self.site(call, place.field, "has no such place")
             return t.Remove(line, place, self.integer(args[0]), site)
         raise self.fail(call, f"{place.field} has no operation {name} with {len(args)} arguments")
+
+
+@lru_cache(1 << 12)
+def has_set(node: ast.AST) -> bool:
+    """Whether there is a set of those processes of which something is true."""
+    return any(isinstance(part, ast.SetComp) for part in ast.walk(node))
 
 
 def value_of(node: ast.stmt) -> ast.AST:
