@@ -17,6 +17,7 @@ from zabspec.zab import (
     PROMISING,
     PROPOSE,
     SYNCHRONIZING,
+    carries,
 )
 
 
@@ -133,7 +134,7 @@ def offers_history(s: State, f: Node, m: AnyMessage) -> bool:
 
 def offers(s: State, f: Node, m: ACK_E) -> bool:
     """ACK-E carries f.a and h_f as they are."""
-    if m.current_epoch != s.current_epoch[f] or m.history != s.history[f]:
+    if m.current_epoch != s.current_epoch[f] or not carries(s.history[f], m.history):
         return broken(
             f"The history of p{f} is {s.history[f]} with current epoch {s.current_epoch[f]}, but its ACK-E carried "
             f"{m.history} with current epoch {m.current_epoch}"
@@ -143,17 +144,17 @@ def offers(s: State, f: Node, m: ACK_E) -> bool:
 
 def takes_offer(s: State, l: Node, m: ACK_E) -> bool:
     """The initial history is the one the acknowledgement carried."""
-    return s.log[l] == m.history
+    return carries(s.log[l], m.history)
 
 
 def sends_log(s: State, l: Node, m: NEWLEADER) -> bool:
     """NEWLEADER carries the initial history as it is."""
-    return m.history == s.log[l]
+    return carries(s.log[l], m.history)
 
 
 def accepts_all(s: State, f: Node, m: NEWLEADER) -> bool:
     """h_f is the history that NEWLEADER carried."""
-    if s.history[f] != m.history:
+    if not carries(s.history[f], m.history):
         return broken(f"NEWLEADER carried {m.history}, but the history of p{f} became {s.history[f]}")
     return True
 

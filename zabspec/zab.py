@@ -59,6 +59,10 @@ def state(size: Size) -> tuple[Field, ...]:
 
     log = Int(0, history.capacity, "--txns")
     followers = Processes(size.nodes)
+    missing_only = (
+        per_node("part", history, "scratch: what q lacks of a history, or has of it", Role.VOLATILE, NODE),
+        per_node("zxids", size.txn, "the f.zxid that came with ACK-E", Role.VOLATILE, NODE),
+    )
     return (
         per_node("promised_epoch", epoch, "f.p: the last new epoch proposal f acknowledged", Role.PERSISTENT),
         per_node("current_epoch", epoch, "f.a: the last new leader proposal f acknowledged", Role.PERSISTENT),
@@ -77,23 +81,30 @@ def state(size: Size) -> tuple[Field, ...]:
         per_node("acked", followers, "who sent ACK-E while PROMISING, ACK of NEWLEADER while SYNCHRONIZING"),
         per_node("joining", followers, "who was sent NEWLEADER by l.3.3 and has not acknowledged it"),
         per_node("acks", followers, "who acknowledged each proposal of `log`", Role.VOLATILE, history.capacity),
+        *(missing_only if sends_missing_only(size) else ()),
     )
 
 
 def messages(size: Size) -> tuple[Message, ...]:
     """The messages of Figure 5 and of Phase 3."""
     epoch, txn, history = size.epoch, size.txn, size.history
+    zxid = {"txn": txn} if sends_missing_only(size) else {}
     return (
-        Message("CEPOCH", {"epoch": epoch}, to="leader"),
+        Message("CEPOCH", {"epoch": epoch, **zxid}, to="leader"),
         Message("ACK_E", {"current_epoch": epoch, "history": history}, to="leader"),
         Message("ACK_LD", {"epoch": epoch, "txn": txn}, to="leader"),
         Message("ACK", {"epoch": epoch, "txn": txn}, to="leader"),
-        Message("NEWEPOCH", {"epoch": epoch}, to="follower"),
+        Message("NEWEPOCH", {"epoch": epoch, **zxid}, to="follower"),
         Message("NEWLEADER", {"epoch": epoch, "history": history}, to="follower"),
         Message("COMMIT_LD", {"epoch": epoch, "txn": txn}, to="follower"),
         Message("PROPOSE", {"epoch": epoch, "txn": txn}, to="follower"),
         Message("COMMIT", {"epoch": epoch, "txn": txn}, to="follower"),
     )
+
+
+def sends_missing_only(size: Size) -> bool:
+    """Whether ACK-E and NEWLEADER carry parts of histories, and CEPOCH and NEWEPOCH say how far one goes."""
+    return "missing-only" in size.variant.split(",")
 
 
 # --- definitions -------------------------------------------------------------------------------
@@ -114,6 +125,11 @@ def last(h: History) -> Txn:
     if len(h) == 0:
         return Txn(epoch=0, counter=0, value=0)
     return h[len(h) - 1]
+
+
+def carries(h: History, sent: History) -> bool:
+    """VI.B, invariant 4: whether what ACK-E or NEWLEADER sent is history h, unaltered."""
+    return sent == h
 
 
 # --- Phase 1: discovery ------------------------------------------------------------------------

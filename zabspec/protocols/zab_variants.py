@@ -12,6 +12,7 @@ from __future__ import annotations
 from zabspec.authoring.declaration import Variant
 from zabspec.history import abdeliver, end_leadership, end_synchronization
 from zabspec.language.lang import AnyMessage, Members, Node, State, Txn, forget
+from zabspec.protocols import zab_missing_only
 from zabspec.worlds.actor import disconnect, durable, send_to_follower, send_to_leader
 from zabspec.zab import (
     ACK_E, ACK_LD, BROADCAST, CEPOCH, COMMIT, COMMIT_LD, NEWEPOCH, NEWLEADER, PROMISING, PROPOSE, SYNCHRONIZATION,
@@ -360,6 +361,16 @@ TABLE = (
         rule="l.1.2",
         summary="the initial history is the longest; of two as long, the one with the highest zxid",
         overrides={"compare": compare_by_length},
+    ),
+    Variant(
+        name="missing-only",
+        rule="l.1.2, f.2.1",
+        summary=(
+            "ACK-E and NEWLEADER carry only what the other side lacks of a history, which CEPOCH and NEWEPOCH "
+            "name the end of"
+        ),
+        safe=True,
+        overrides=zab_missing_only.OVERRIDES,
     ),
     # Phase 2
     Variant(

@@ -96,10 +96,15 @@ class Cluster:
     def parts(self) -> Parts:
         envelope = self.parts_of.world.simulated_envelope(self.nodes)
         if not self.parts_of.transactions:
-            return self.parts_of.parts(Sizes(self.nodes, 0, 0, 0, envelope, dict(self.budgets), least=self.least))
+            return self.parts_of.parts(
+                Sizes(self.nodes, 0, 0, 0, envelope, dict(self.budgets), self.variant, least=self.least)
+            )
         k = max(1, self.proposals)
-        sizes = Sizes(self.nodes, k, self.largest_epoch, self.log, envelope, dict(self.budgets), least=self.least)
-        return self.parts_of.parts(sizes)
+        return self.parts_of.parts(
+            Sizes(
+                self.nodes, k, self.largest_epoch, self.log, envelope, dict(self.budgets), self.variant, self.least
+            )
+        )  # fmt: skip
 
     @property
     def least(self) -> int:
