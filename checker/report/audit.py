@@ -108,7 +108,7 @@ class AuditReport(Result):
 
     @property
     def rules(self) -> Sequence[Rule]:
-        return [Rule(c.code, f"{c.what}.", " ".join(value for _, value in c.advice)) for c in TABLE]
+        return [Rule(c.code, f"{c.what}.", " ".join(value for _, value in c.advice())) for c in TABLE]
 
     @cached_property
     def findings(self) -> Sequence[result.Finding]:
@@ -166,7 +166,7 @@ def finding_text(f: Finding) -> list[str]:
     for name, value in f.evidence.items():
         said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         lines += wrapped(f"{name}: {said}", "    ")
-    for name, value in row.advice:
+    for name, value in row.advice(f.advice):
         lines += wrapped(f"{name}: {value}", "  ")
     return lines
 
@@ -191,7 +191,7 @@ def finding_json(f: Finding) -> dict[str, Any]:
         "concerns": row.concerns or None,
         "clients": row.clients or None,
         "known_bugs": row.bugs or None,
-        "recommendation": row.do or None,
+        "recommendation": f.advice or row.do or None,
         "evidence": f.evidence,
     }
 

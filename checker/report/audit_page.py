@@ -59,7 +59,7 @@ def article(f: Finding) -> str:
     row = CODES[f.code]
     said = [f"<article class={f.severity}><h3>{text(f.severity)} {text(f.code)}: {text(f.place)}</h3>"]
     said.append(f"<p>{text(f.sentence)}<p>{text(row.what)}.<dl>")
-    said += [f"<dt>{name.capitalize()}<dd>{text(value)}" for name, value in row.advice]
+    said += [f"<dt>{name.capitalize()}<dd>{text(value)}" for name, value in row.advice(f.advice)]
     said.append("</dl>")
     if f.evidence:
         said.append(f"<pre>{text(json.dumps(f.evidence, indent=1, ensure_ascii=False))}</pre>")

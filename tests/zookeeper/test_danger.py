@@ -3,8 +3,10 @@ siblings; and the healthy ones beside them."""
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,7 @@ from tests.zookeeper.written import (
     zxid,
 )
 from traces.zookeeper.audit import audit
+from traces.zookeeper.codes import CODES
 from traces.zookeeper.findings import DANGER, GRAVE
 from traces.zookeeper.server import find_directory
 
@@ -264,3 +267,115 @@ def test_servers_that_parted_are_not_two_ensembles(tmp_path: Path, monkeypatch: 
     apart = digested([*TXNS[:14], *(Txn(t.zxid, *create(f"/x{t.zxid}")) for t in TXNS[14:])])
     found = looked_at(tmp_path, [server(TXNS), server(TXNS), server(apart)])
     assert {f.code for f in found.told(*GRAVE)} == {"DIVERGENT_TXN"}
+
+
+# --- what must not be accused -------------------------------------------------------------------------------
+
+
+def with_snapshot(txns: list[Txn], count: int, *cuts: int) -> Written:
+    """A server that has taken a snapshot after so many of all transactions."""
+    out = server(txns, *cuts)
+    out.snapshots[TXNS[count - 1].zxid] = snapshot_bytes(tree_of(TXNS[:count]), TXNS[count - 1].zxid)
+    return out
+
+
+def deleted_to_the_second_epoch(s: list[Written]) -> list[Written]:
+    return [with_snapshot(TXNS[14:], 22), s[1], s[2]]
+
+
+def deleted_within_an_epoch(s: list[Written]) -> list[Written]:
+    return [s[0], with_snapshot(TXNS[8:], 22, zxid(2, 4)), s[2]]
+
+
+def deleted_in_the_middle(s: list[Written]) -> list[Written]:
+    txns = [t for t in TXNS if not zxid(1, 9) <= t.zxid <= zxid(2, 4)]
+    return [s[0], s[1], with_snapshot(txns, 22, zxid(2, 5))]
+
+
+def deleted_an_epoch_in_the_middle(s: list[Written]) -> list[Written]:
+    return [s[0], with_snapshot([t for t in TXNS if t.zxid >> 32 != 2], 27, zxid(3, 1)), s[2]]
+
+
+def deleted_on_a_majority(s: list[Written]) -> list[Written]:
+    return [with_snapshot(TXNS[14:], 22), with_snapshot(TXNS[14:], 25), s[2]]
+
+
+DELETED = [f for name, f in list(globals().items()) if name.startswith("deleted_")]
+
+
+@pytest.mark.parametrize("kind", DELETED, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("old", [False, True], ids=["digests", "old"])
+def test_logs_deleted_below_a_snapshot_are_a_note(
+    tmp_path: Path, kind: Callable[[list[Written]], list[Written]], old: bool
+) -> None:
+    s = kind(healthy())
+    for x in s if old else []:
+        x.files = {z: [replace(t, digest=None) for t in txns] for z, txns in x.files.items()}
+    found = looked_at(tmp_path, s)
+    assert [(f.code, f.place, f.sentence) for f in found.told(*GRAVE)] == []
+    assert "LOGS_DELETED" in notes(found)
+
+
+def test_a_hole_that_a_later_snapshot_does_not_mend_is_found(tmp_path: Path) -> None:
+    """The same files, but the snapshot was taken of a tree without what is missing."""
+    txns = [t for t in TXNS if not zxid(1, 9) <= t.zxid <= zxid(2, 4)]
+    s = healthy()
+    s[2] = server(txns, zxid(2, 5))
+    kept = [t for t in txns if not (t.kind == 5 and t.zxid == zxid(2, 5))]
+    s[2].snapshots[zxid(2, 8)] = snapshot_bytes(tree_of([t for t in kept if t.zxid <= zxid(2, 8)]), zxid(2, 8))
+    found = looked_at(tmp_path, s)
+    assert [(f.code, f.server) for f in found.told("VIOLATION")] == [("RESTART_DIFFERS", "server3")]
+
+
+@pytest.mark.parametrize(("name", "severe"), [(zxid(1, 1), False), (zxid(3, 1), True)])
+def test_a_compressed_copy_of_a_log_is_no_broken_log(tmp_path: Path, name: int, severe: bool) -> None:
+    s = healthy()
+    s[1] = with_snapshot(TXNS, 22, zxid(2, 1), zxid(3, 1))
+    s[1].raw[f"log.{name:x}.gz"] = gzip.compress(b"whatever it holds")
+    found = looked_at(tmp_path, s)
+    packed = [f.severity for f in found.findings if f.code == "PACKED_LOG"]
+    assert packed == ["WARN" if severe else "NOTE"]
+    assert [f.code for f in found.told(*GRAVE)] == ["PACKED_LOG"] * severe
+
+
+def test_a_log_of_which_only_the_compressed_copy_is_left_is_no_gap(tmp_path: Path) -> None:
+    s = healthy()
+    s[1] = server(TXNS, zxid(1, 9), zxid(2, 5))
+    s[1].raw[f"log.{zxid(1, 9):x}.xz"] = b"\xfd7zXZ\0"
+    del s[1].files[zxid(1, 9)]
+    found = looked_at(tmp_path, s)
+    assert {f.code for f in found.told(*GRAVE)} == {"PACKED_LOG"}, [(f.code, f.sentence) for f in found.findings]
+
+
+def test_digests_that_accuse_a_majority_accuse_nobody(tmp_path: Path) -> None:
+    """A write of epoch 1 that came back on two servers; the leader of epoch 2 had it not."""
+    came = [Txn(zxid(1, 15), *create("/back"), digest=7)]
+    found = looked_at(tmp_path, [server(TXNS), *(server([*TXNS[:14], *came, *TXNS[14:]]) for _ in range(2))])
+    grave = found.told("VIOLATION", DANGER)
+    assert [(f.code, f.server, f.servers) for f in grave] == [("TREES_APART", "", ["server1", "server2", "server3"])]
+    assert grave[0].evidence["nodes"]["/back"] == "on server2, server3; not on server1"
+
+
+def test_nobody_is_to_wipe_one_of_a_majority(tmp_path: Path) -> None:
+    """Two servers are damaged: with one of them moved away there is no quorum that holds everything."""
+    one, two = (server([t for t in TXNS if t.zxid != zxid(2, n)]) for n in (3, 6))
+    found = looked_at(tmp_path, [server(TXNS), one, two])
+    advice = {f.advice or CODES[f.code].do for f in found.told(*GRAVE)}
+    assert advice
+    assert not [a for a in advice if "move its version-2 away" in a]
+    assert any("Do not move away" in a for a in advice)
+
+
+def test_one_of_three_may_be_synchronized_anew(tmp_path: Path) -> None:
+    found = looked_at(tmp_path, [server(TXNS), server(TXNS), server([t for t in TXNS if t.zxid != zxid(2, 3)])])
+    assert all("move its version-2 away" in (f.advice or CODES[f.code].do) for f in found.told(*GRAVE))
+
+
+def test_a_range_that_is_lost_is_given_whole_and_first(tmp_path: Path) -> None:
+    """From the middle of an epoch to that of the next; and causes come before what they cause."""
+    found = looked_at(tmp_path, [server([t for t in TXNS if not zxid(1, 9) <= t.zxid <= zxid(2, 4)], zxid(2, 5)),
+                                 server(TXNS), server(TXNS)])  # fmt: skip
+    assert [(f.code, f.zxid, f.last) for f in found.told(*GRAVE)] == [
+        ("GAP", zxid(2, 1), zxid(2, 4)),
+        ("MISSING", zxid(1, 9), zxid(2, 4)),
+    ]

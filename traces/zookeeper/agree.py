@@ -13,6 +13,7 @@ from traces.zookeeper.findings import NOTE, VIOLATION, Finding
 from traces.zookeeper.logs import Reader, payload_at, read_blocks
 from traces.zookeeper.memory import Scan
 from traces.zookeeper.numbers import BAD_CHECKSUM, BLOCK
+from traces.zookeeper.order import deleted
 from traces.zookeeper.replay import Replayed
 from traces.zookeeper.server import LOW, Server, TransactionRun
 
@@ -204,6 +205,8 @@ class Agreement:
         out: dict[int, dict[str, TransactionRun]] = defaultdict(dict)
         for server in self.servers:
             for run in server.runs:
+                if run.link == "epoch" and not run.before and run.lo >> 32 > 1 and server.not_read(run):
+                    continue  # its log can have been deleted before
                 if run.link == "epoch" or (run.link == "start" and run.lo & LOW == 1):
                     out[run.lo][server.name] = run
         return out
@@ -264,6 +267,10 @@ class Agreement:
     def lost(self, name: str, run: TransactionRun, right: int, why: str) -> None:
         server = self.named(name)
         zxid = self.next_logged(run.before)
+        if server.not_read(run):  # whether it has what they left is seen in its tree
+            what = f"{zxid_text(zxid)}..{zxid_text(right)} are not there"
+            self.findings.append(deleted(server, run, what, zxid, right))
+            return
         what = (
             f"it goes from {zxid_text(run.before)} to {zxid_text(run.lo)} without {zxid_text(zxid)}..{zxid_text(right)}"
         )
@@ -296,9 +303,11 @@ class Agreement:
         """Gaps of one server that others have filled."""
         for server in self.servers:
             for run in server.runs:
-                if run.link != "gap":
+                if run.link != "gap" or server.not_read(run):
                     continue
                 lo, hi = server.missing(run)
+                if run.before >> 32 != run.lo >> 32:  # with the end of the epoch before, as far as others have it
+                    lo = min(lo, max(self.next_logged(run.before), run.before + 1))
                 having = [s.name for s in self.servers if s is not server and (s.has(lo) or s.has(hi))]
                 if having and not server.has(lo):
                     what = f"{', '.join(having)} {'have' if len(having) > 1 else 'has'} {zxid_text(lo)}"

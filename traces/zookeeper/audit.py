@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from traces.zookeeper.agree import Agreement, Each
+from traces.zookeeper.codes import advice_held
 from traces.zookeeper.danger import danger_findings, mixed, same_number, separate_ensembles
 from traces.zookeeper.decode import Broken, decoded, zxid_text
-from traces.zookeeper.digests import digest_findings, restart_findings, snapshot_digests
+from traces.zookeeper.digests import digest_findings, restart_findings, side_by_side, snapshot_digests
 from traces.zookeeper.findings import DANGER, NOTE, VIOLATION, WARN, Finding, worst
 from traces.zookeeper.logs import LogFile, Reader, payload_at, read_log, read_on
 from traces.zookeeper.order import epoch_findings, epoch_value, file_findings, order_findings, snapshot_findings
@@ -357,6 +358,8 @@ def conclude(
             for s in group:
                 found += snapshot_digests(s, replays[s.name])
             found += restart_findings(group, replays, found, each, kept)
+            found = side_by_side(group, found, counting)
+        hold_back(group, found, counting)
     multis = sum(f.failed_multis for s in servers for f in s.logs)
     if multis:
         found.append(
@@ -370,6 +373,21 @@ def conclude(
     out = Audit(servers, worst(found), replays, quorums.told, kept=kept or {})
     out.open = unconcluded(out)
     return out
+
+
+def hold_back(servers: list[Server], found: list[Finding], quorum: Quorums) -> None:
+    """Where the servers of which nothing is found are no quorum without a server, or it may have a last copy, no
+    finding advises to move its directory away."""
+    newest = max((s.top for s in servers), default=0)
+    names = {s.name for s in servers}
+    grave = [f for f in found if f.severity in (VIOLATION, DANGER)]
+    blamed = {n for f in grave for n in (f.server, *f.servers)}
+    sound = [s.name for s in servers if s.name not in blamed and s.top and s.records]
+    dangerous = any(f.severity == DANGER for f in grave)
+    for f in found:
+        safe = f.server and not dangerous and quorum([n for n in sound if n != f.server], newest)
+        if (f.server in names or not f.server) and not safe:
+            f.advice = advice_held(f.code)
 
 
 def unconcluded(found: Audit) -> list[str]:

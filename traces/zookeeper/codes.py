@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CODES", "Code"]
+__all__ = ["CODES", "TABLE", "Code", "advice_held"]
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,10 @@ class Code:
     bugs: str = ""
     do: str = ""
 
-    @property
-    def advice(self) -> list[tuple[str, str]]:
-        """All that there is to say of it, each with its name."""
+    def advice(self, do: str = "") -> list[tuple[str, str]]:
+        """All that there is to say of it, each with its name; `do`: what to do in this case."""
         given = (
-            ("concerns", self.concerns), ("clients", self.clients), ("known bugs", self.bugs), ("to do", self.do),
+            ("concerns", self.concerns), ("clients", self.clients), ("known bugs", self.bugs), ("to do", do or self.do),
         )  # fmt: skip
         return [(name, value) for name, value in given if value]
 
@@ -66,6 +65,10 @@ HOLD = "Do not delete, move away or replace any directory of the ensemble until 
 LAST = (
     "Start the servers with the longest histories first, and the servers named here last, when the others serve: they "
     "are synchronized then."
+)
+HELD = (
+    "Do not move away, replace or delete this directory: without it the servers of which nothing is found are no "
+    "quorum, or it may have the last copy. Stop the servers, copy every directory, and see first who has what."
 )
 AGREEMENT = "agreement: what one server delivers, all deliver, and nothing else under its zxid"
 PREFIX = "prefix (agreement and total order): histories that go on past an epoch hold the same of it"
@@ -153,6 +156,18 @@ TABLE = (
         what="A log file without a record",
         clients="None.",
         do="Releases before 3.5.6 do not start with an empty last file: remove it.",
+    ),
+    Code(
+        "PACKED_LOG",
+        what="A compressed log: ZooKeeper takes it for a log by its name, and cannot read it",
+        clients="None, but that a server whose start has to read it does not start.",
+        do="Keep compressed logs outside version-2. Where there is no other copy of one, decompress it.",
+    ),
+    Code(
+        "LOGS_DELETED",
+        what="Log files are not there which no start reads, since a later snapshot has what they held",
+        clients="None.",
+        do="Leave that to PurgeTxnLog or autopurge: they keep what a start needs.",
     ),
     Code(
         "NAME_MISMATCH",
@@ -377,6 +392,14 @@ TABLE = (
         do=f"{COPY} {RESYNC}",
     ),
     Code(
+        "TREES_APART",
+        what="The digests in the logs are those of one side's trees, and a quorum has the other side's",
+        concerns=AGREEMENT,
+        clients="Reads differ, depending on the server: a write may have come back, or may be gone.",
+        bugs=f"{ZOMBIES}; {LOSSES}",
+        do=f"{COPY} {HOLD} The nodes named here, and who has them, say what to read and to write again by hand.",
+    ),
+    Code(
         "TREE_STATS",
         what="Nodes of two servers differ in their versions, times or permissions alone",
         concerns="none of ZAB",
@@ -483,5 +506,12 @@ TABLE = (
     ),
     Code("TOO_MANY", what="A file in which hardly anything follows on anything: the rest of it is not told"),
 )
+
+
+def advice_held(code: str) -> str:
+    """What to do about a code where no server may be synchronized anew; empty: the code advises nothing of the kind."""
+    do = CODES[code].do
+    return do.replace(RESYNC, HELD) if RESYNC in do else ""
+
 
 CODES: dict[str, Code] = {row.code: row for row in TABLE}

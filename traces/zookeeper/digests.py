@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from traces.zookeeper.agree import Each
 from traces.zookeeper.decode import Broken, decoded, zxid_text
@@ -14,12 +14,12 @@ from traces.zookeeper.server import Server
 from traces.zookeeper.snapshots import Snapshot
 from traces.zookeeper.trees import Node
 
-__all__ = ["digest_findings", "restart_findings", "snapshot_digests"]
+__all__ = ["digest_findings", "restart_findings", "side_by_side", "snapshot_digests"]
 
 SHOWN = 10  # nodes that are told
 CAUSES = ("GAP", "MISSING", "ZXID_DECREASE", "DUP_DIFFERS", "DIVERGENT_TXN", "ABANDONED_APPLIED", "EPOCH_BOUNDARY",
           "CRC", "BAD_EOR", "BAD_LEN", "BAD_BODY", "DATA_AFTER_END", "BAD_MAGIC", "SNAP_LOST", "UNKNOWN_TYPE",
-          "GAP_UNKNOWN")  # fmt: skip
+          "GAP_UNKNOWN", "LOGS_DELETED", "PACKED_LOG")  # fmt: skip
 
 
 def digest_findings(
@@ -121,11 +121,13 @@ def restart_findings(
     ends: dict[str, tuple[int, Replayed, Snapshot]] = {}
     graves = [f for f in found if f.severity == VIOLATION and f.code in (*CAUSES, "DIGEST_MISMATCH", "COMMITTED_LOST")]
     blamed = {name for f in graves for name in (f.server, *f.servers)}
+    blamed |= {f.server for f in found if f.code == "PACKED_LOG" and f.zxid >= 0}
+    parts = {f.server for f in found if f.code == "LOGS_DELETED"}  # of these the log alone says less than a restart
     wanted = sorted({s.logged for s in servers} | {s.top for s in servers})
     asked = [(s, base, wanted) for s in servers if s.records and (base := restart_base(s)) is not None]
     for (server, base, _), again in zip(asked, restarts(asked, each, kept), strict=True):
         ends[server.name] = (again.last, again, base)
-        out += restart_of(server, base, again, replays.get(server.name), server.name in blamed)
+        out += restart_of(server, base, again, replays.get(server.name), server.name in blamed, server.name in parts)
     told = blamed | {f.server for f in out}
     out += between(servers, ends, told)
     return out
@@ -145,8 +147,10 @@ def restarts(
     return out
 
 
-def restart_of(server: Server, base: Snapshot, again: Replayed, replay: Replayed | None, blamed: bool) -> list[Finding]:
-    """A server's restart against its own log."""
+def restart_of(
+    server: Server, base: Snapshot, again: Replayed, replay: Replayed | None, blamed: bool, parts: bool = False
+) -> list[Finding]:
+    """A server's restart against its own log; `parts`: not all of that is there."""
     if blamed or replay is None:
         return []
     if again.episodes:
@@ -154,6 +158,8 @@ def restart_of(server: Server, base: Snapshot, again: Replayed, replay: Replayed
         what = f"from {base.name} and the records behind it a restart builds a tree that is not as the "
         what += f"digests say: {told(e)}"
         return [Finding("RESTART_DIFFERS", VIOLATION, what, server.name, base.name, -1, e.zxid)]
+    if parts:
+        return []
     mine, logs = again.captured.get(again.last), replay.captured.get(again.last)
     if mine is None or logs is None or mine[0] == logs[0] or again.newest > again.last or replay.newest > again.last:
         return []
@@ -193,6 +199,55 @@ def between(servers: list[Server], ends: Mapping[str, tuple[int, Replayed, Snaps
             finding = Finding(code, severity, what, wrong, "", -1, at, -1, [one, two])
             finding.evidence["nodes"] = dict(list(nodes.items())[:SHOWN])
             out.append(finding)
+    return out
+
+
+# --- where a majority is accused ---------------------------------------------------------------------
+
+ACCUSING = ("DIGEST_MISMATCH", "ABANDONED_APPLIED", "MISSING", "SNAPSHOT_DIGEST", "RESTART_DIFFERS", "TREE_DIFFERS")
+
+
+def side_by_side(
+    servers: list[Server], found: list[Finding], quorum: Callable[[Iterable[str], int], bool]
+) -> list[Finding]:
+    """The findings, but where they accuse a majority. A digest is that of one leader's tree: it says that the trees
+    differ, and not that a majority is wrong. A write that came back is such a case: those who have it are innocent."""
+    accusing = [f for f in found if f.code in ACCUSING and f.severity == VIOLATION]
+    accused = [s.name for s in servers if any(f.server == s.name for f in accusing)]
+    newest = max((s.top for s in servers), default=0)
+    if len(accused) == len(servers) or not quorum(accused, newest):
+        return found
+    mine = [f for f in accusing if f.server in accused or not f.server]
+    first = min((f.zxid for f in mine if f.zxid >= 0), default=-1)
+    others = [s.name for s in servers if s.name not in accused]
+    since = f" from {zxid_text(first)} on" if first >= 0 else ""
+    what = f"the trees of {', '.join(accused)}, a quorum, are{since} not as the digests in the logs say, and those of "
+    what += f"{', '.join(others)} are: which of them is right no file says"
+    out = Finding("TREES_APART", VIOLATION, what, zxid=first, servers=[s.name for s in servers])
+    out.evidence["nodes"] = dict(list(who_has_what(servers).items())[:SHOWN])
+    for n, f in enumerate(mine, 1):
+        out.evidence[f"{n}. {f.code} {f.server}".rstrip()] = f.sentence
+    return [*(f for f in found if not any(f is m for m in mine)), out]
+
+
+def who_has_what(servers: list[Server]) -> dict[str, str]:
+    """The nodes in which the trees that servers start with differ, each with who has it how, at the last transaction
+    that all of them have."""
+    based = [(s, base) for s in servers if s.records and (base := restart_base(s)) is not None]
+    at = min((s.top for s, _ in based), default=0)
+    trees = {s.name: tree_at(s, at, base) for s, base in based if base.zxid <= at}
+    out: dict[str, str] = {}
+    for path in sorted({p for tree in trees.values() for p in tree}):
+        sides: dict[tuple[int, ...] | None, list[str]] = {}
+        for name, tree in trees.items():
+            n = tree.get(path)
+            sides.setdefault(None if n is None else (n.data, max(n.length, 0), n.stats[8]), []).append(name)
+        if len(sides) > 1:
+            without = sides.pop(None, [])
+            having = [f"on {', '.join(names)}" for names in sides.values()]
+            out[path or "/"] = "; ".join([*having, *([f"not on {', '.join(without)}"] if without else [])])
+            if len(having) > 1:
+                out[path or "/"] += " (with other data)"
     return out
 
 

@@ -11,6 +11,8 @@ __all__ = ["DANGER", "GRAVE", "NOTE", "VIOLATION", "WARN", "Finding", "worst"]
 
 VIOLATION, DANGER, WARN, NOTE = "VIOLATION", "DANGER", "WARN", "NOTE"
 RANKS = {VIOLATION: 0, DANGER: 1, WARN: 2, NOTE: 3}
+DERIVED = ("MISSING", "COMMITTED_LOST", "DIGEST_MISMATCH", "DIGEST_SHARED", "TREE_DIFFERS", "SNAPSHOT_DIGEST",
+           "RESTART_DIFFERS")  # what another finding may have caused, which is told first  # fmt: skip
 GRAVE = (VIOLATION, DANGER, WARN)  # everything but notes
 
 
@@ -27,6 +29,7 @@ class Finding:
         sentence: what was found.
         last: the last zxid of several; -1: of one.
         evidence: facts by name, for machines and people: both versions of a transaction, digests.
+        advice: what to do here, where that is not what `codes.py` says.
     """
 
     code: str
@@ -39,9 +42,11 @@ class Finding:
     last: int = -1
     servers: list[str] = field(default_factory=list)
     evidence: dict[str, Any] = field(default_factory=dict)
+    advice: str = ""
 
     def order(self) -> tuple[Any, ...]:
-        return (RANKS[self.severity], self.server, self.zxid if self.zxid >= 0 else 1 << 63, self.offset, self.code)
+        first = (RANKS[self.severity], self.code in DERIVED)
+        return (*first, self.server, self.zxid if self.zxid >= 0 else 1 << 63, self.offset, self.code)
 
     @property
     def place(self) -> str:

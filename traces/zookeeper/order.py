@@ -41,6 +41,7 @@ def file_findings(server: Server) -> list[Finding]:
         if f.lost_events:
             what = f"{f.lost_events:,} more oddities of this file are not told"
             out.append(Finding("TOO_MANY", WARN, what, d.name, f.name))
+    out += packed_logs(server)
     names = [p.name for p in d.stray]
     if names:
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
@@ -54,6 +55,23 @@ def file_findings(server: Server) -> list[Finding]:
     return out
 
 
+def packed_logs(server: Server) -> list[Finding]:
+    """Compressed copies of logs: ZooKeeper takes each for a log by its name."""
+    out = []
+    plain = dict(server.directory.logs)
+    needed = max((z for z in plain if z <= server.restart_from), default=0)
+    for zxid, path in server.directory.packed:
+        beside = (
+            f"a compressed copy beside {plain[zxid].name}" if zxid in plain else "a compressed log without another copy"
+        )
+        if zxid < needed:
+            out.append(Finding("PACKED_LOG", NOTE, f"{beside}, from before what a start reads", server.name, path.name))
+        else:
+            what = f"{beside}: a start that reads it ends with 'has invalid magic number'"
+            out.append(Finding("PACKED_LOG", WARN, what, server.name, path.name))
+    return out
+
+
 # --- order -------------------------------------------------------------------------------------------
 
 
@@ -64,8 +82,20 @@ def order_findings(server: Server) -> list[Finding]:
     for n, run in enumerate(server.runs):
         f = server.file_of(run)
         where = (server.name, f.name, run.place)
-        if run.link == "gap":
+        if run.link == "gap" and server.not_read(run):
+            lo, hi = server.missing(run)
+            out.append(deleted(server, run, f"{count_text(lo, hi)} not there", lo, hi))
+        elif run.link == "gap":
             out.append(gap(server, run, known))
+        elif run.link == "damaged" and server.packed_before(run):
+            what = (
+                f"what follows on {zxid_text(run.before)}, up to {zxid_text(run.lo - 1)}, is only in a compressed log, "
+            )
+            what += "which nothing reads"
+            out.append(Finding("PACKED_LOG", WARN, what, *where, run.before + 1, run.lo - 1))
+        elif run.link == "epoch" and not run.before and run.lo >> 32 > 1 and server.not_read(run):
+            what = f"the log begins with {zxid_text(run.lo)}: what was before it, if there was anything, is not there"
+            out.append(deleted(server, run, what, run.lo, run.lo))
         elif run.link == "unknown" and n == 0:
             out += begins_late(server, run, f, known)
         elif run.link == "unknown":
@@ -92,6 +122,15 @@ def order_findings(server: Server) -> list[Finding]:
     return out
 
 
+def deleted(server: Server, run: TransactionRun, what: str, lo: int, hi: int) -> Finding:
+    """Whole log files that are not there, and that no start reads."""
+    what += (
+        f", and the start reads from snapshot.{server.restart_from:x} on: whoever deleted the log files, nothing of "
+    )
+    what += "them is needed"
+    return Finding("LOGS_DELETED", NOTE, what, server.name, server.file_of(run).name, run.place, lo, hi)
+
+
 def gap(server: Server, run: TransactionRun, known: list[int]) -> Finding:
     """A gap, which a snapshot of its end would explain."""
     f = server.file_of(run)
@@ -101,7 +140,10 @@ def gap(server: Server, run: TransactionRun, known: list[int]) -> Finding:
     behind = f"the log goes from {zxid_text(run.before)} to {zxid_text(run.lo)}"
     if first:
         behind = f"the log begins with {zxid_text(run.lo)}, and snapshot.{run.before:x} is all that is from before"
-    what = f"{behind}{' inside a file' if inside else ''}: {count_text(lo, hi)} missing, and no snapshot fills the gap"
+    gone = count_text(lo, hi)
+    if run.before >> 32 != run.lo >> 32 and run.before:
+        gone = f"what followed on {zxid_text(run.before)} in epoch {run.before >> 32:x}, and {gone}"
+    what = f"{behind}{' inside a file' if inside else ''}: {gone} missing, and no snapshot fills the gap"
     finding = Finding("GAP", VIOLATION, what, server.name, f.name, run.place, lo, hi)
     finding.evidence["snapshots"] = [f"{z:x}" for z in known]
     return finding
@@ -149,7 +191,7 @@ def names_wrong(server: Server) -> list[Finding]:
     for f in server.logs:
         if not f.first_place or f.first == f.named or any(d.place < f.first_place for d in f.damages):
             continue
-        explained = any(r.link == "gap" and server.file_of(r) is f for r in server.runs)
+        explained = any(r.link in ("gap", "damaged") and server.file_of(r) is f for r in server.runs)
         if not explained:
             what = f"its first record is {zxid_text(f.first)}, its name says {zxid_text(f.named)}"
             lost = f.named < f.first and not server.has(f.named)

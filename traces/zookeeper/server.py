@@ -20,6 +20,7 @@ DEEP = 2  # folders below what is named in which a version-2 is looked for
 MOST_FILES = 100_000
 KNOWN = ("currentEpoch", "acceptedEpoch", "updatingEpoch", "currentEpoch.tmp", "acceptedEpoch.tmp")
 PACKED = (".gz", ".snappy")
+PACKED_LOG = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip", ".snappy", ".Z")  # what a person compresses a log with
 
 
 class NotOne(ValueError):
@@ -32,7 +33,7 @@ class Directory:
 
     Attributes:
         name: what reports call the server.
-        logs, snapshots: paths with the zxids of their names, in order.
+        logs, snapshots: paths with the zxids of their names, in order. packed: the same, of compressed logs.
         epochs: the text of each epoch file, None where it cannot be read.
         stray: what is neither.
         trouble: folders and files that cannot be read, with the reason.
@@ -42,6 +43,7 @@ class Directory:
     folders: list[Path]
     logs: list[tuple[int, Path]] = field(default_factory=list)
     snapshots: list[tuple[int, Path]] = field(default_factory=list)
+    packed: list[tuple[int, Path]] = field(default_factory=list)
     epochs: dict[str, bytes | None] = field(default_factory=dict)
     stray: list[Path] = field(default_factory=list)
     trouble: list[tuple[Path, str]] = field(default_factory=list)
@@ -134,6 +136,7 @@ def listed(directory: Directory) -> Directory:
         list_folder(out, folder)
     out.logs.sort(key=lambda item: (item[0], item[1].name))
     out.snapshots.sort(key=lambda item: (item[0], item[1].name))
+    out.packed.sort(key=lambda item: (item[0], item[1].name))
     return out
 
 
@@ -149,7 +152,9 @@ def list_folder(out: Directory, folder: Path) -> None:
     for e in inside:
         path = Path(e.path)
         log, snapshot = zxid_of(e.name, "log"), zxid_of(e.name, "snapshot")
-        if log >= 0 and not is_folder(e):
+        if log >= 0 and e.name.endswith(PACKED_LOG) and not is_folder(e):
+            out.packed.append((log, path))
+        elif log >= 0 and not is_folder(e):
             out.logs.append((log, path))
             if e.name.count(".") > 1:
                 out.stray.append(path)
@@ -229,6 +234,20 @@ class Server:
     def file_of(self, run: TransactionRun) -> LogFile:
         return self.logs[run.file]
 
+    @property
+    def restart_from(self) -> int:
+        """The zxid of the snapshot that a start begins with; -1: there is none."""
+        return max((s.zxid for s in self.snapshots if s.usable), default=-1)
+
+    def not_read(self, run: TransactionRun) -> bool:
+        """Whether what a run leaves out before it is read by no start: whole log files, below a later snapshot."""
+        return run.place == self.file_of(run).first_place and self.restart_from >= max(run.lo - 1, 1)
+
+    def packed_before(self, run: TransactionRun) -> bool:
+        """Whether a compressed log, of which there is no other copy, can hold what is missing before a run."""
+        names = {z for z, _ in self.directory.logs}
+        return any(run.before < z < run.lo and z not in names for z, _ in self.directory.packed)
+
     def follow(self) -> None:
         """How its runs follow each other."""
         self.runs, self.seen = list(raw_runs(self.logs)), []
@@ -258,7 +277,8 @@ class Server:
         elif run.before == run.lo - 1:
             run.link, run.snapshot = "bridged", run.before
         else:
-            run.link = "damaged" if damages_between(self, None, run) else "gap"
+            damaged = damages_between(self, None, run) or self.packed_before(run)
+            run.link = "damaged" if damaged else "gap"
 
     def forward(self, run: TransactionRun, before: TransactionRun, zxids: list[int]) -> None:
         """What a run follows on that begins further on than the next transaction."""
@@ -266,6 +286,8 @@ class Server:
         damages = damages_between(self, before, run)
         new_epoch = run.lo >> 32 > run.before >> 32
         if damages and (any(d.hides for d in damages) or new_epoch or run.lo - run.before - 1 <= len(damages)):
+            run.link = "damaged"
+        elif run.lo != run.before + 1 and self.packed_before(run):
             run.link = "damaged"
         elif between and (between[-1] == run.lo - 1 or run.lo & LOW == 1):
             run.link, run.snapshot = "bridged", between[-1]
