@@ -60,6 +60,20 @@ FORMAT = 1
 NEVER_FALSE = "not put to the test: it can never be False"
 
 
+def command_words(model: Mapping[str, Any] | None) -> list[str] | None:
+    """The flags of a model, from the request's JSON; None: there is no request, or it has what no flag says."""
+    if model is None or model.get("quorums"):
+        return None
+    words = []
+    for name, value in model.items():
+        if name == "budgets":
+            ours = [f"--{k.replace('_', '-')} {n}" for k, n in value.items() if k in BUDGETS]
+            words += [*ours, *(f"--budget {quote(f'{k}={n}')}" for k, n in value.items() if k not in BUDGETS)]
+        elif name != "kind":
+            words.append(f"--{name.replace('_', '-')} {quote(str(value))}")
+    return words
+
+
 def bounds_of(c: Configuration) -> str:
     """A configuration as the bounds of a verdict."""
     name = f"{c.protocol} with {c.variant}" if c.variant else c.protocol
@@ -403,7 +417,17 @@ class Report(Result):
             if path:
                 out.append(f"the run that needs more room is in {path}; to walk through it: {export_of(path)}")
             out += [trouble] if trouble else []
-        return out + self.ways_to_reach()
+        return out + self.ways_to_reach() + self.way_to_witness()
+
+    def way_to_witness(self) -> list[str]:
+        """A command that shows the run which puts a property to the test that holds; the same with another name for
+        another one."""
+        held = next((p.name for p in self.listed if self.verdict(p) == HOLDS and p.of != RUNTIME), "")
+        model = command_words((self.request or {}).get("model"))
+        if not held or model is None:
+            return []
+        words = ["zabcheck", *model, *(["--no-symmetry"] if not (self.request or {}).get("symmetry", True) else [])]
+        return [f"the shortest run that puts a property to the test: {' '.join([*words, '--witness', quote(held)])}"]
 
     @property
     def stopped_at_violation(self) -> bool:
