@@ -42,7 +42,9 @@ def explore(**flags: Any) -> Answer:
         report = search.answer(request, watch)
         shown = next((v.counterexample.trace for v in report.violations.values()), None)
         return publish(report, as_json, files, page_files(flags["html"], shown))
-    explored = exploring.answer(request, watch)
+    from checker.ci.advice import advised
+
+    explored = advised(exploring.answer(request, watch))
     taken = saved_over([c.path for c in explored.counterexamples.values() if c.path], files)
     written = {name: path for name, path in files.items() if name not in taken}
     return publish(explored, as_json, written, troubles=[*taken.values()])
