@@ -107,6 +107,10 @@ Examples:
     shell_complete=completing.properties,
     help="No verdict (3) where the premise of these properties, or of any, is not reached.",
 )  # fmt: skip
+@click.option(
+    "--witness", is_flag=False, flag_value="all", metavar="[PROPERTY]", shell_complete=completing.properties,
+    help="Show the shortest run that puts this property to the test, or that of each.",
+)  # fmt: skip
 @click.option("--keep-going", is_flag=True, help="Go on past violations: the shortest for every property.")
 @shared.NO_SYMMETRY
 @click.option(

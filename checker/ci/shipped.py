@@ -110,17 +110,23 @@ def written() -> Mapping[str, tuple[Check, ...]]:
 
 
 @cache
+def measured() -> Mapping[str, float]:
+    """The CPU seconds that each entry took when it was last measured, by its name."""
+    content = json.loads(MEASURED.read_text(encoding="utf-8")) if MEASURED.is_file() else {}
+    return {name: float(seconds) for name, seconds in content.items()}
+
+
+@cache
 def gallery() -> Gallery:
     """The entries that come with the package.
 
     Raises:
         MatrixError: they are not there as they were made.
     """
-    measured = json.loads(MEASURED.read_text(encoding="utf-8")) if MEASURED.is_file() else {}
     checks: list[Check] = []
     groups = {}
     for name, mine in written().items():
-        checks += [shipped(c, float(measured.get(c.name, 0.0))) for c in mine]
+        checks += [shipped(c, measured().get(c.name, 0.0)) for c in mine]
         groups[name] = tuple(c.name for c in mine)
     reasons = {of_variant(c): c.why for c in checks if c.why}
     checks = [c if c.story else replace(c, story=told(c, reasons)) for c in checks]

@@ -12,7 +12,7 @@ from checker.commands.publishing import files_of, publish
 from checker.commands.requested import requested
 from checker.output_files import is_one_file
 from checker.requests import explore as exploring
-from checker.requests import live, mutate, search
+from checker.requests import live, mutate, search, witness
 from checker.terminal import TerminalWatch
 
 __all__ = ["explore"]
@@ -32,12 +32,19 @@ def explore(**flags: Any) -> Answer:
         return publish(live.answer(request, watch), as_json, files)
     if isinstance(request, mutate.MutateRequest):
         return publish(mutate.answer(request, watch), as_json, files)
+    if isinstance(request, witness.WitnessRequest):
+        check_page(flags["html"], [trace])
+        witnessed = witness.answer(request, watch)
+        first = next((c.trace for c in witnessed.runs.values() if c.trace is not None), None)
+        return publish(witnessed, as_json, files, page_files(flags["html"], first))
     if isinstance(request, search.SearchRequest):
         check_page(flags["html"], [trace])
         report = search.answer(request, watch)
         shown = next((v.counterexample.trace for v in report.violations.values()), None)
         return publish(report, as_json, files, page_files(flags["html"], shown))
-    explored = exploring.answer(request, watch)
+    from checker.ci.advice import advised
+
+    explored = advised(exploring.answer(request, watch))
     taken = saved_over([c.path for c in explored.counterexamples.values() if c.path], files)
     written = {name: path for name, path in files.items() if name not in taken}
     return publish(explored, as_json, written, troubles=[*taken.values()])

@@ -15,6 +15,7 @@ from checker.requests.model import ModelRequest, protocol_named
 from checker.requests.mutate import MutateRequest
 from checker.requests.request import Request, flag
 from checker.requests.search import SearchRequest
+from checker.requests.witness import WitnessRequest
 
 __all__ = ["budgets_of", "model_request", "requested"]
 
@@ -23,10 +24,15 @@ NAMED = {
     "names": "properties", "required": "require_witness", "own_budgets": "budgets", "no_symmetry": "symmetry",
     "search": "how", "mutate": "number", "no_trace": "trace",
 }  # fmt: skip
-MODES: Mapping[str, type[Request]] = {"mutate": MutateRequest, "live": LiveRequest, "search": SearchRequest}
+MODES: Mapping[str, type[Request]] = {
+    "mutate": MutateRequest,
+    "live": LiveRequest,
+    "search": SearchRequest,
+    "witness": WitnessRequest,
+}
 
 
-def requested(**flags: Any) -> ExploreRequest | LiveRequest | SearchRequest | MutateRequest:
+def requested(**flags: Any) -> ExploreRequest | LiveRequest | SearchRequest | MutateRequest | WitnessRequest:
     """Return the request of `zabcheck` without a subcommand.
 
     Raises:
@@ -46,7 +52,7 @@ def requested(**flags: Any) -> ExploreRequest | LiveRequest | SearchRequest | Mu
     if mode and flags["engine"] != "compiled":
         raise RequestError(f"--{mode} does not go with --engine {flags['engine']}")
     takes = {f.name for f in (*fields(kind), *fields(ModelRequest))} | {"engine", mode, *budget_names()}
-    takes |= {"as_json", *formats_of(kind.kind), *(["html"] if kind is SearchRequest else [])}
+    takes |= {"as_json", *formats_of(kind.kind), *(["html"] if kind in (SearchRequest, WitnessRequest) else [])}
     for name in flags:
         if name in given and NAMED.get(name, name) not in takes:
             if name == "progress_properties" and mode != "mutate":
@@ -54,7 +60,9 @@ def requested(**flags: Any) -> ExploreRequest | LiveRequest | SearchRequest | Mu
             raise RequestError(f"{flag(NAMED.get(name, name))} does not go with --{mode}")
     if "trace" in given and "no_trace" in given:
         raise RequestError("--trace and --no-trace contradict each other")
-    request: ExploreRequest | LiveRequest | SearchRequest | MutateRequest = request_of(kind, flags)
+    if mode == "witness" and flags["witness"] != "all":
+        flags["names"] = (*flags["names"], flags["witness"])
+    request: ExploreRequest | LiveRequest | SearchRequest | MutateRequest | WitnessRequest = request_of(kind, flags)
     return request
 
 

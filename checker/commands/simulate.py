@@ -132,14 +132,14 @@ def written_beside(
 
     Args:
         dump: the canonical dump. events: everything that happens, as JSON lines; table: as an event table.
-        trace: the first violation, as a trace; page: drawn.
+        trace: the first violation, as a trace; page: it drawn, or the whole run.
     """
     from traces.record.events import lines
 
     files = [(dump, simulation.bytes)] if dump is not None else []
     files += [(events, lines(simulation.events))] if events is not None else []
     troubles = [write_table(simulation.run, table)] if table is not None else []
-    if simulation.exit_code == VIOLATED and (trace is not None or page is not None):
+    if page is not None or (simulation.exit_code == VIOLATED and trace is not None):
         pages, trouble = simulation.write_run(trace, page)
         files, troubles = [*files, *pages], [*troubles, trouble]
     return files, [trouble for trouble in troubles if trouble]
@@ -186,8 +186,6 @@ def check_outputs(outputs: Mapping[str, Path | None], request: SimulateRequest) 
     for option, path in given.items():
         check_writable(path, f"--{option}", regular=option in ("table", "trace"))
     check_page(outputs["page"], list(given.values()))
-    if outputs["page"] is not None and not request.check:
-        raise click.UsageError("--html draws what --check finds, and --check is not given")
     if "trace" in given and not request.check:
         raise click.UsageError("--trace saves what --check finds, and --check is not given")
     if "table" in given:

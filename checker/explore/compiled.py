@@ -30,7 +30,7 @@ from zabspec.language.tiered import TieredCode
 from zabspec.language.tree import TypedProgram
 from zabspec.model import Model
 
-__all__ = ["Compiled", "full_namespace", "judge_text"]
+__all__ = ["Compiled", "CompiledForPremises", "full_namespace", "judge_text"]
 
 I64, PTR = ctypes.c_int64, ctypes.c_void_p
 GENERATED = "<derived from the schema>"
@@ -61,10 +61,15 @@ def taken_name(name: str, held: object) -> ConfigError:
     return ProtocolError(f"{place.text}: {said}", place)
 
 
-def judge_text(properties: Sequence[Property], history_reads: set[str]) -> str:
+def judge_text(properties: Sequence[Property], history_reads: set[str], premises: bool = False) -> str:
     """The kernel text that judges a state, or a step, by the given properties; bit k of every mask
     is the k-th property. One over nothing but the observed history is judged only where that
-    changed (`history_reads` names those)."""
+    changed (`history_reads` names those). With `premises` it is the meeting of its premise that ends a run, as if that
+    were a violation."""
+
+    def ends(p: Property, given: str) -> str:
+        return f"{p.witness.__name__}({given})" if premises else f"not {p.holds.__name__}({given})"
+
     lines = ["def judge(s: State, live: int, changed: bool) -> int:", "    broken = 0"]
     again = ["def witness(s: State, want: int, changed: bool) -> int:", "    met = 0"]
     for gated in (True, False):
@@ -75,7 +80,7 @@ def judge_text(properties: Sequence[Property], history_reads: set[str]) -> str:
             if p.of == STEP or (p.holds.__name__ in history_reads) != gated:
                 continue
             body += [
-                f"{indent}if (live & {1 << k}) != 0 and not {p.holds.__name__}(s):",
+                f"{indent}if (live & {1 << k}) != 0 and {ends(p, 's')}:",
                 f"{indent}    broken = broken | {1 << k}",
             ]
             meet += [
@@ -94,7 +99,7 @@ def judge_text(properties: Sequence[Property], history_reads: set[str]) -> str:
     for k, p in enumerate(properties):
         if p.of == STEP:
             step += [
-                f"    if (live & {1 << k}) != 0 and not {p.holds.__name__}(before, after, after):",
+                f"    if (live & {1 << k}) != 0 and {ends(p, 'before, after, after')}:",
                 f"        broken = broken | {1 << k}",
             ]
             premise += [
@@ -155,6 +160,7 @@ class Compiled:
     header: int = kernel.CANDIDATE
     quick = True  # quick code will do at first: who runs it says how long it works
     also_modules: tuple[ModuleType, ...] = ()
+    premises = False  # whether runs are looked for that meet premises, in the place of violations
 
     def also_text(self) -> str:
         """More kernel text that follows from the schema."""
@@ -338,7 +344,13 @@ class Compiled:
         if self.skips_stuttering and not self.why_off:
             text += "\n\n" + stutters_text(self.layout)
         text += "\n\n" + self.also_text()
-        text += "\n\n" + judge_text(self.properties, history) + "\n\n" + same_text(self.layout.history_size) + "\n"
+        text += (
+            "\n\n"
+            + judge_text(self.properties, history, self.premises)
+            + "\n\n"
+            + same_text(self.layout.history_size)
+            + "\n"
+        )
         text += "\n\n" + after_text(self.properties, self.model.program.steps, self.model.judged_after) + "\n"
         module: dict[str, Any] = {}
         exec(frontend.register_source(GENERATED, text).code, module)
@@ -506,3 +518,13 @@ class Compiled:
 
     def view(self, data: bytes) -> StateView:
         return StateView(self.layout, data)
+
+
+class CompiledForPremises(Compiled):
+    """A model that is explored for the shortest runs to premises: what the explorer takes for a violation is a premise
+    that is met."""
+
+    premises = True
+
+    def also_key(self) -> tuple[object, ...]:
+        return ("premises", *super().also_key())

@@ -51,13 +51,43 @@ from zabspec.worlds.steps import BUDGETS, NUMBERED
 if TYPE_CHECKING:
     from checker.symbolic.extension import Z3Answer
 
-__all__ = ["Report", "bounds_of"]
+__all__ = ["Advice", "Report", "bounds_of", "command_words"]
 
 BOUNDS = " within these bounds"  # which the first line of a report names
 LARGE = 500_000  # distinct states from which on a report says that nothing was reduced
 FORMAT = 1
+MOST_BARE = 3  # properties that were not put to the test, and have a row each
 
 NEVER_FALSE = "not put to the test: it can never be False"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What the recorded expectations of a protocol say beside an exploration.
+
+    Attributes:
+        command: what reaches every premise, in all the states that there are; empty: none is recorded.
+        seconds: of CPU time that it took when it was last measured.
+        nearest: a sentence on the rule whose change breaks something soonest; empty: none is recorded.
+    """
+
+    command: str = ""
+    seconds: float = 0.0
+    nearest: str = ""
+
+
+def command_words(model: Mapping[str, Any] | None) -> list[str] | None:
+    """The flags of a model, from the request's JSON; None: there is no request, or it has what no flag says."""
+    if model is None or model.get("quorums"):
+        return None
+    words = []
+    for name, value in model.items():
+        if name == "budgets":
+            ours = [f"--{k.replace('_', '-')} {n}" for k, n in value.items() if k in BUDGETS]
+            words += [*ours, *(f"--budget {quote(f'{k}={n}')}" for k, n in value.items() if k not in BUDGETS)]
+        elif name != "kind":
+            words.append(f"--{name.replace('_', '-')} {quote(str(value))}")
+    return words
 
 
 def bounds_of(c: Configuration) -> str:
@@ -91,6 +121,7 @@ class Report(Result):
         reduction_off: why the exploration was not reduced; empty: it was.
         error_run: the run that needs more room than a capacity gives, if that ended the exploration.
         request: of which it is the answer, as JSON; None: it is not known.
+        advice: what recorded expectations say beside it; None: nobody looked.
     """
 
     exploration: Exploration
@@ -108,6 +139,7 @@ class Report(Result):
     error_run: Counterexample | None = None  # the run to the run-time error of a capacity; None: there is none
     never_false: Mapping[str, str] = field(default_factory=dict)  # properties that no state can break, with their lines
     request: Mapping[str, Any] | None = None
+    advice: Advice | None = None
 
     kind = "explore"
 
@@ -358,6 +390,21 @@ class Report(Result):
             rows.append((p.name, self.verdict_in_words(p), p.source, premise))
         return rows
 
+    def verdict_table(self) -> Table:
+        """The rows of properties; many that were not put to the test are named in one line below."""
+        rows = [(name, said.removesuffix(BOUNDS), *more) for name, said, *more in self.verdict_rows()]
+        colours = [COLOURS[self.verdict(p)] for p in self.listed]
+        bare = [k for k, p in enumerate(self.listed) if self.verdict(p) == NOT_REACHED]
+        folds, below = len(bare) > MOST_BARE and len(bare) < len(rows), ""
+        if folds:
+            names = ", ".join(self.listed[k].name for k in bare)
+            below = f"premise not reached, {plural(len(bare), 'property')}: {names}"
+        kept = [k for k in range(len(rows)) if not folds or k not in bare]
+        head: Row = ("property", "verdict", "source", "premise")
+        if not any(rows[k][3] for k in kept):
+            head, rows = head[:3], [row[:3] for row in rows]
+        return Table([rows[k] for k in kept], head, colours=[colours[k] for k in kept], below=below)
+
     def count_rows(self) -> list[Row]:
         """Transitions for each paper step and for each other kind of step."""
         steps: list[Row] = [
@@ -402,7 +449,17 @@ class Report(Result):
             if path:
                 out.append(f"the run that needs more room is in {path}; to walk through it: {export_of(path)}")
             out += [trouble] if trouble else []
-        return out + self.ways_to_reach()
+        return out + self.way_to_witness()
+
+    def way_to_witness(self) -> list[str]:
+        """A command that shows the run which puts a property to the test that holds; the same with another name for
+        another one."""
+        held = next((p.name for p in self.listed if self.verdict(p) == HOLDS and p.of != RUNTIME), "")
+        model = command_words((self.request or {}).get("model"))
+        if not held or model is None:
+            return []
+        words = ["zabcheck", *model, *(["--no-symmetry"] if not (self.request or {}).get("symmetry", True) else [])]
+        return [f"the shortest run that puts a property to the test: {' '.join([*words, '--witness', quote(held)])}"]
 
     @property
     def stopped_at_violation(self) -> bool:
@@ -410,6 +467,24 @@ class Report(Result):
         if self.keep_going or self.covered or self.cut_short or self.exploration.failed:
             return False
         return bool(self.exploration.violations)
+
+    @property
+    def stopped_at_depth(self) -> bool:
+        """Whether the depth that was asked for, and nothing else, ended the exploration."""
+        r = self.exploration
+        return not r.complete and not self.cut_short and not r.violations and self.whole_depth == self.limits.depth
+
+    def too_few(self) -> list[str]:
+        """How many premises were not reached, and what asks completely, with its cost where that is recorded."""
+        names = [p.name for p in self.listed if self.verdict(p) == NOT_REACHED and p.name not in self.never_false]
+        if not names or self.advice is None or not self.advice.command:
+            return self.ways_to_reach()
+        depth, judged = self.limits.depth, len(self.exploration.properties)
+        few = f"{plural(depth, 'step')} are too few for" if self.stopped_at_depth and depth is not None else ""
+        few = few or "not reached within these bounds:"
+        of = f"{len(names)} of {judged} premises"
+        seconds = f"{self.advice.seconds:.1f} s of CPU time"
+        return [f"{few} {of}; asked completely in {seconds}, as last measured, by: {self.advice.command}"]
 
     def ways_to_reach(self) -> list[str]:
         """A command that reaches the premises that were not reached, or that none is known."""
@@ -442,9 +517,11 @@ class Report(Result):
     def parts(self) -> Sequence[Part]:
         r, reduced = self.exploration, " (reduced)"
         parts: list[Part] = [Words([self.sentence], COLOURS[self.overall]), *filter(None, [self.run_text()])]
-        colours = [COLOURS[self.verdict(p)] for p in self.listed]
-        rows = [(name, said.removesuffix(BOUNDS), *more) for name, said, *more in self.verdict_rows()]
-        parts.append(Table(rows, ("property", "verdict", "source", "premise"), colours=colours))
+        if ways := self.too_few():
+            parts.append(Words(ways))
+        parts.append(self.verdict_table())
+        if self.advice is not None and self.advice.nearest:
+            parts.append(Words([self.advice.nearest]))
         if self.symbolic:
             parts.append(Table([(name, b.text) for name, b in self.symbolic.items()], ("property", "asked of z3")))
         parts.append(Table(self.figures()))

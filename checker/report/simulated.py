@@ -125,11 +125,14 @@ class Simulation(Result):
         )
 
     def write_run(self, path: Path | None, page: Path | None) -> tuple[list[tuple[Path, bytes]], str]:
-        """Save the run up to the violation that came first; return the page that draws it, and what went wrong."""
-        first = min((v for v, _ in self.verdicts if not v.held), key=lambda v: v.broken_at)
+        """Save the run up to the violation that came first; return the page that draws it, or the whole run if nothing
+        is violated, and what went wrong."""
+        broken = [v for v, _ in self.verdicts if not v.held]
+        first = min(broken, key=lambda v: v.broken_at) if broken else None
+        of, until = (first.of, first.broken_at + 1) if first is not None else (None, None)
         try:
-            trace = replace(simulated_trace(self.run, first.of, first.broken_at + 1), request=self.request)
-            if path is not None:
+            trace = replace(simulated_trace(self.run, of, until), request=self.request)
+            if path is not None and first is not None:
                 write_trace(trace, path)
             return [(page, to_html(trace).encode())] if page is not None else [], ""
         except TraceError as problem:

@@ -15,6 +15,7 @@ from checker.requests.request import Request
 from checker.requests.saved import MinimiseRequest, TraceRequest
 from checker.requests.search import SearchRequest
 from checker.requests.simulate import SimulateRequest
+from checker.requests.witness import WitnessRequest
 from zabspec.worlds.steps import BUDGETS
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ MADE_BY: dict[type[Request], tuple[str, ...]] = {
     LiveRequest: (*SIZES, "txns", "budgets"),
     SimulateRequest: SIZES,
     SearchRequest: ("protocol", "variant", "network", "start", "quorums"),
+    WitnessRequest: (*SIZES, "txns", "budgets", *BUDGETS),
     MinimiseRequest: (),
 }
 
@@ -87,7 +89,7 @@ def check_carried(trace: Trace, name: str) -> None:
         if other:
             raise RequestError(f"{name}: the request in it is of another configuration, with another {other[0]}")
     names = getattr(given, "progress_properties" if trace.lasso else "properties", ())
-    shown = trace.lasso.progress_property if trace.lasso is not None else trace.property_name
+    shown = trace.lasso.progress_property if trace.lasso is not None else trace.property_name or trace.premise_of
     if names and shown not in ("", NO_RUNTIME_ERROR.name, *names):
         raise RequestError(f"{name}: the request in it is of other properties than {shown}")
 

@@ -188,7 +188,7 @@ def test_a_wrong_question_is_an_error_with_the_command_s_sentence(ask: Callable[
 
 
 # a walk is no exploration, nor are fair runs; a release is a set of variants; pages are made of the answer
-WITHOUT = {"search", "seed", "mutate", "live", "progress_properties", "release", "html"}
+WITHOUT = {"search", "seed", "mutate", "live", "witness", "progress_properties", "release", "html"}
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from checker.ci.advice import within
+from checker.ci.shipped import measured
+from checker.ci.variants import shown
 from checker.explore.breadth_first import Explorer
 from checker.explore.reaching import TRIED, Tried, reaching
 from checker.explore.result import Exploration, Limits
@@ -91,27 +94,28 @@ def test_what_was_required_and_not_reached_is_an_error_in_the_junit_file(folder:
 
 
 def command_in(text: str) -> list[str]:
-    """The command at the end of a report."""
-    before, _, last = text.rstrip().rpartition("zabcheck ")
-    assert re.search(r" reached in \d+ s by:\s+$", before), text
-    return shlex.split(last)
+    """The command that reaches premises, as a report has it."""
+    found = re.search(r" by:\n((?:  .*\n)+)", text)
+    assert found is not None, text
+    return shlex.split(found[1].replace("\\\n", " "))[1:]
 
 
 @pytest.mark.slow(seconds=1)
-def test_the_command_at_the_end_of_a_report_reaches_what_was_not_reached() -> None:
+def test_the_command_of_a_report_reaches_what_was_not_reached() -> None:
     small = run(*TINY, "--json")
     missing = {name for name, verdict in verdicts(small).items() if verdict == "premise not reached"}
     assert missing
     again = run(*command_in(run(*TINY).stdout), "--json", "--require-witness")
     assert again.exit_code == 0
     assert {verdicts(again)[name] for name in missing} == {"holds"}
-    assert json.loads(small.stdout)["to_reach"] == [" ".join(" ".join(run(*TINY).stdout.splitlines()[-2:]).split())]
+    (said,) = json.loads(small.stdout)["to_reach"]  # as before there was advice
+    assert said.endswith("by: zabcheck --nodes 2 --txns 2 --timeouts 1 --crashes 0 --losses 0 --depth 37")
     assert json.loads(again.stdout)["to_reach"] == []
 
 
 def test_it_goes_no_deeper_than_that_takes() -> None:
-    words = command_in(run(*TINY, "--depth", "4", "--property", "integrity").stdout)
-    assert words[-2:] == ["--depth", "20"]
+    words = command_in(run("--protocol", "db19", "--nodes", "2", "--depth", "4", "--property", "integrity").stdout)
+    assert words[-3:] == ["--depth", "10", "--keep-going"]
     assert verdicts(run(*words, "--json"))["integrity"] == "holds"
 
 
@@ -148,11 +152,44 @@ def report_of(configuration: Configuration) -> Report:
 
 def test_where_none_is_known_the_report_says_so() -> None:
     """For a variant, a property that the table has not, and a protocol that is none of this package's."""
-    notes: Any = report_of(Configuration(variant="no-promise")).notes()
+    notes: Any = report_of(Configuration(variant="no-promise")).ways_to_reach()
     assert notes[-1].startswith("no command is known that reaches, for zab with no-promise, the premise of integrity")
     configuration = Configuration()
     foreign = report_of(configuration)
     assert configuration.merged_by_promise == {}  # known before the protocol's name is one that there is not
     object.__setattr__(configuration, "protocol", "raft")
-    assert "no command is known that reaches, for raft over network fifo" in foreign.notes()[-1]
+    assert "no command is known that reaches, for raft over network fifo" in foreign.ways_to_reach()[-1]
     assert reaching(Configuration(), ["agreement", "unheard-of"])[1] == ["agreement"]
+
+
+@pytest.mark.slow(seconds=1)
+def test_the_recorded_expectations_say_what_asks_completely(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few steps: the advice names a command whose recorded cost is the gallery's, and which meets every premise."""
+    monkeypatch.chdir(tmp_path)
+    words = ("--nodes", "2", "--depth", "16")
+    text = " ".join(run(*words).stdout.replace("\\\n", " ").split())
+    assert text.startswith("holds: ")
+    cost = measured()["zab-two-processes"]
+    command = "zabcheck --nodes 2 --txns 2 --timeouts 1 --crashes 0 --losses 0"
+    said = f"16 steps are too few for 18 of 21 premises; asked completely in {cost:.1f} s of CPU time, as last measured"
+    assert f"{said}, by: {command} property verdict" in text
+    assert "premise not reached, 18 properties: integrity, total-order, " in text
+    assert run(*command.split()[1:]).stdout.startswith("holds: 21 properties, each put to the test; ")
+
+
+@pytest.mark.slow(seconds=2)
+def test_the_nearest_rule_is_of_what_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It breaks in as many steps as its entry expects, within the bounds that were explored; a variant gets none."""
+    monkeypatch.chdir(tmp_path)
+    s = shown("zab")["join-commit-all"]
+    assert s.depth == min(one.depth for one in shown("zab").values() if one.breaks and within(one, s.base))
+    text = run(
+        "--nodes", "3", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0", "--depth", "15"
+    ).stdout
+    near = " ".join(text.replace("\\\n", " ").partition("one rule away: ")[2].partition("\n\n")[0].split())
+    said, _, command = near.partition(": ")
+    assert said == f"join-commit-all breaks {next(iter(s.breaks))} in {s.depth} steps"
+    done = run(*command.split()[1:], "--no-trace")
+    assert f"VIOLATED: {next(iter(s.breaks))} at depth {s.depth}" in " ".join(done.stdout.split())
+    assert "one rule away" not in done.stdout
+    assert "one rule away" not in run("--nodes", "4", "--depth", "3").stdout  # nothing is recorded of four

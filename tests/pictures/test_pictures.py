@@ -275,10 +275,14 @@ def test_what_finds_a_run_draws_it(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         refused = run("replay", "run.trace.json", "--html", wrong)
         assert (refused.exit_code, refused.stdout) == (2, "")
     assert json.loads(Path("run.trace.json").read_text())["property"] == "prefix"
+    well = ("simulate", "--seed", "3", "--rounds", "100")
     broken = ("simulate", "--seed", "14", "--rounds", "310", "--proposals", "3", "--check")
     assert run(*broken, "--html", "simulated.html").exit_code == 1
     assert "is violated after" in Path("simulated.html").read_text(encoding="utf-8")
-    assert run("simulate", "--html", "x.html").exit_code == 2
+    for checked in ([], ["--check"]):
+        assert run(*well, *checked, "--html", "x.html").exit_code == 0
+        assert "A run of " in Path("x.html").read_text(encoding="utf-8")
+        Path("x.html").unlink()
     for command in ("bmc", "minimise", "replay", "simulate", "report", "audit"):
         assert "--html" in run(command, "--help").stdout, command
 

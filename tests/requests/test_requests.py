@@ -195,7 +195,7 @@ def test_a_flag_of_zero_is_given(words: tuple[str, ...]) -> None:
 
 def test_every_flag_of_the_command_is_a_field_or_an_output() -> None:
     known = {f.name for kind in (*KINDS.values(), ModelRequest) for f in fields(kind)}
-    known |= {"properties", "require_witness", "as_json", "junit", "html", "live", "version"}
+    known |= {"properties", "require_witness", "witness", "as_json", "junit", "html", "live", "version"}
     from checker.commands.requested import NAMED, budget_names
 
     names = {NAMED.get(str(p.name), str(p.name)) for p in main.params} - set(budget_names())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from invariants import properties_of, property_named
 from traces.explain.effects import changes
 from traces.explain.folding import folded
 from traces.explain.names import counted, headline
@@ -45,6 +46,9 @@ def to_text(trace: Trace) -> str:
         lines += [folded(f"{trace.property_name} is violated after {counted(count, 'step')}."), ""]
         lines += [folded(why(trace)), ""]
         lines += [folded(trace.statement, "  "), folded(f"[{trace.source}]", "  "), ""]
+    elif trace.premise_of:
+        lines += [folded(put_to_the_test(trace)), ""]
+        lines += [folded(trace.statement, "  "), folded(f"[{trace.source}]", "  "), ""]
     elif trace.lasso is not None:
         lines += [folded(f"{trace.lasso.progress_property} is not reached: {trace.lasso.sentence(count)}."), ""]
         lines += [folded(trace.lasso.statement, "  "), folded(f"[{trace.lasso.source}]", "  "), ""]
@@ -53,6 +57,13 @@ def to_text(trace: Trace) -> str:
     lines += [folded(f"Configuration: {configuration_text(trace.configuration)}", others="  "), ""]
     marks = {} if trace.lasso is None else trace.lasso.marks(count)
     return "\n".join(lines + steps_text(trace, marks)) + "\n"
+
+
+def put_to_the_test(trace: Trace) -> str:
+    """Of which property a run meets the premise, and when."""
+    prop = property_named(trace.premise_of, properties_of(trace.configuration.protocol))
+    count = counted(len(trace.steps), "step")
+    return f"{trace.premise_of} is first put to the test after {count}: {' '.join(prop.premise.split())}."
 
 
 def failure_text(trace: Trace, failure: Failure) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 from traces.explain.effects import changed, changes
 from traces.explain.flights import Flight, flights
 from traces.explain.names import headline, message_text, observation_text, process_name, txn_text
-from traces.explain.text import configuration_text
+from traces.explain.text import configuration_text, put_to_the_test
 from traces.explain.why import reason
 from traces.record.trace import JsonState, Step, Trace, Transmission
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq
@@ -181,12 +181,16 @@ def picture_of(trace: Trace, cone: Cone | None = None) -> Picture:
         events.setdefault(number, []).extend(line.lstrip("- ") for line in said.splitlines())
     broken = lasso.progress_property if lasso is not None else trace.property_name
     title = f"{broken} is {'not reached' if lasso is not None else 'violated'}" if broken else "A run"
+    if trace.premise_of:
+        broken, title = trace.premise_of, f"{trace.premise_of} is first put to the test"
     steps = "1 step" if count == 1 else f"{count} steps"
     epochs, roles = epoch_field(trace), role_field(trace)
     return Picture(
         f"{title} after {steps}" if broken else f"A run of {steps}",
         why.sentence
         if why is not None
+        else put_to_the_test(trace)
+        if trace.premise_of
         else ""
         if lasso is None
         else f"{lasso.progress_property}: {lasso.sentence(count)}.",

@@ -20,6 +20,7 @@ from traces.record.reading import strict_json
 from traces.record.trace import (
     FAILS,
     FORMAT,
+    MEETS,
     VERSION,
     WAITS,
     Acceptance,
@@ -134,7 +135,7 @@ def trace_of(content: Any) -> Trace:
         raise TraceError(f"has version {version}, newer than the {VERSION} that this zabcheck reads")
     bad = _Bad("")
     said = ("tool", "text", "property", "statement", "source")
-    more = {WAITS: ("lasso",), FAILS: ("error",)}.get(version, ())
+    more = {WAITS: ("lasso",), FAILS: ("error",), MEETS: ("premise_of",)}.get(version, ())
     request = content.get("request")
     answers = ("request",) if "request" in content else ()
     bad.keys(content, ("format", "version", *said, "configuration", *more, *answers, "initial", "steps"))
@@ -156,8 +157,12 @@ def trace_of(content: Any) -> Trace:
     failure = _failure(content["error"], name, len(steps)) if "error" in more else None
     if name == NO_RUNTIME_ERROR.name and failure is None:
         raise bad.inside("property").error("is of run-time errors, and the run ends in none")
+    meets = content["premise_of"] if "premise_of" in more else ""
+    bad.inside("premise_of").type(meets, str)
+    if "premise_of" in more and (name or meets not in {p.name for p in properties_of(configuration.protocol)}):
+        raise bad.inside("premise_of").error("must name a property, and no property that breaks beside it")
     head = configuration, name, content["statement"], content["source"], content["initial"]
-    return Trace(*head, steps, content["tool"], lasso, failure, request)
+    return Trace(*head, steps, content["tool"], lasso, failure, request, meets)
 
 
 @dataclass(frozen=True)

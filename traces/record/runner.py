@@ -8,7 +8,7 @@ from typing import Any
 
 from invariants import properties_of
 from invariants.binding import bound
-from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, Property, keeps
+from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, Property, keeps, meets
 from traces.explain.names import counted
 from traces.record.failure import START, STEP, Failure, failure_of, met_here
 from traces.record.notes import Notes
@@ -117,6 +117,10 @@ class Runner:
     def keeps(self, p: Property) -> bool:
         """Whether the state, or the step just taken, keeps a property."""
         return bool(keeps(p, self.names, self.state, self.before if self.taken else None))
+
+    def meets(self, p: Property) -> bool:
+        """Whether the state, or the step just taken, meets the premise of a property."""
+        return bool(meets(p, self.names, self.state, self.before if self.taken else None))
 
 
 def evaluated(model: Model) -> list[Property]:

@@ -20,13 +20,14 @@ from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds.steps import KINDS, NUMBERED, StepKind
 
 __all__ = [
-    "FORMAT", "PLAIN", "VERSION", "Acceptance", "Delivery", "Establishment", "JsonState", "JsonTxn", "Observation",
-    "Step", "StepWord", "Trace", "TraceError", "Transmission", "model_of", "text_of",
+    "FORMAT", "MEETS", "PLAIN", "VERSION", "Acceptance", "Delivery", "Establishment", "JsonState", "JsonTxn",
+    "Observation", "Step", "StepWord", "Trace", "TraceError", "Transmission", "model_of", "text_of",
 ]  # fmt: skip
 
 FORMAT = "zabcheck-trace"
-VERSION = 3  # what is read
-FAILS = 3  # what is written of a run that ends in a run-time error
+VERSION = 4  # what is read
+MEETS = 4  # what is written of a run that puts a property to the test
+FAILS = 3  # of one that ends in a run-time error
 WAITS = 2  # of one in which somebody waits for ever
 PLAIN = 1  # of any other, so that those who read no more can read it
 
@@ -228,6 +229,8 @@ class Trace:
         failure: the run-time error in which it ends; None: it ends in none. A step that meets one changes nothing: the
             state after it is the one before it.
         request: of which it is an answer, as JSON (`checker/requests/kinds.py`); None: not known. No part of the run.
+        premise_of: the property whose premise the last step is the first to meet; empty: it is not said.
+            The statement and the source are then of this one.
     """
 
     configuration: Configuration
@@ -240,6 +243,7 @@ class Trace:
     lasso: Lasso | None = None
     failure: Failure | None = None
     request: Mapping[str, Any] | None = field(default=None, compare=False)
+    premise_of: str = ""
 
     @property
     def model(self) -> Model:
@@ -255,10 +259,17 @@ class Trace:
         """The states, the initial one first: state k is the one after step k."""
         return [self.initial, *(step.state for step in self.steps)]
 
+    @property
+    def version(self) -> int:
+        """The version that its file has: the oldest that says all that it says."""
+        if self.premise_of:
+            return MEETS
+        return FAILS if self.failure is not None else PLAIN if self.lasso is None else WAITS
+
     def as_dict(self) -> dict[str, Any]:
         return {
             "format": FORMAT,
-            "version": FAILS if self.failure is not None else PLAIN if self.lasso is None else WAITS,
+            "version": self.version,
             "tool": self.tool,
             "text": text_of(self.configuration.protocol),
             "configuration": self.configuration.as_dict(),
@@ -267,6 +278,7 @@ class Trace:
             "source": self.source,
             **({} if self.lasso is None else {"lasso": self.lasso.as_dict()}),
             **({} if self.failure is None else {"error": self.failure.as_dict()}),
+            **({"premise_of": self.premise_of} if self.premise_of else {}),
             **({} if self.request is None else {"request": dict(self.request)}),
             "initial": self.initial,
             "steps": [step.as_dict() for step in self.steps],

@@ -14,14 +14,14 @@ from traces.record.trace import Trace, TraceError
 from traces.record.values import state_json
 from zabspec.language.reference import ERRORS
 
-__all__ = ["claimed", "compare", "difference", "judge", "verify"]
+__all__ = ["claimed", "compare", "difference", "judge", "meet", "premise_of", "verify"]
 
 RUN = "the run gives"
 
 
 def verify(trace: Trace) -> None:
     """Run the schedule again and compare everything; check that the property breaks at the last
-    step and not before, and that the lasso, if it has one, is one.
+    step and not before, or its premise is met there first, and that the lasso, if it has one, is one.
 
     Raises:
         TraceError: the first difference, by step and field.
@@ -32,12 +32,14 @@ def verify(trace: Trace) -> None:
         return
     runner = Runner(trace.model)
     compare("initial state", trace.initial, state_json(runner.state), RUN)
-    last = len(trace.steps)
+    last, met = len(trace.steps), premise_of(trace)
     judge(runner.keeps, prop, 0, last)
+    meet(runner.meets, met, 0, last)
     for step in trace.steps:
         again = runner.step(step.word.word)
         compare(f"step {again.number}", step.as_dict(), again.as_dict(), RUN)
         judge(runner.keeps, prop, runner.taken, last)
+        meet(runner.meets, met, runner.taken, last)
     certify(trace)
 
 
@@ -82,11 +84,43 @@ def claimed(trace: Trace) -> Property | None:
             raise TraceError(f"there is no property {trace.property_name!r}") from error
         if not prop.judges(trace.configuration.protocol):
             raise TraceError(f"header, property: {prop.name} does not speak of {trace.configuration.protocol}")
-    expected = ("", "") if prop is None else (prop.statement, prop.source)
+    shown = prop or premise_of(trace)
+    expected = ("", "") if shown is None else (shown.statement, shown.source)
     for name, said, true in zip(("statement", "source"), (trace.statement, trace.source), expected, strict=True):
         if said != true:
             raise TraceError(f"header, {name}: the trace says {said!r}, the property {true!r}")
     return prop
+
+
+def premise_of(trace: Trace) -> Property | None:
+    """The property whose premise a trace says it meets; None: it says of none.
+
+    Raises:
+        TraceError: there is no such property.
+    """
+    return property_of(trace, trace.premise_of) if trace.premise_of else None
+
+
+def meet(meets: Callable[[Property], bool], prop: Property | None, taken: int, last: int) -> None:
+    """Check that the premise of a property is met at the last step and not before.
+
+    Args:
+        meets: whether the state, or the step just taken, meets it.
+        prop: the property; None: there is nothing to check.
+        taken, last: steps taken so far, and in all.
+
+    Raises:
+        TraceError: it does not.
+    """
+    if prop is None:
+        return
+    try:
+        met = meets(prop)
+    except ERRORS as error:
+        raise TraceError(f"step {taken}: {prop.name} cannot be judged, as {error}") from error
+    if met != (taken == last):
+        said = "the last step does not meet" if taken == last else "a step before the last one meets"
+        raise TraceError(f"step {taken}, premise_of: {said} the premise of {prop.name}")
 
 
 def judge(keeps: Callable[[Property], bool], prop: Property | None, taken: int, last: int) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from invariants import Property
 from invariants.binding import bound
-from invariants.registry import keeps
+from invariants.registry import keeps, meets
 from traces.explain.names import counted, headline, process_name, txn_text
 from traces.record.failure import START, STEP, Failure, failure_of, met_here
 from traces.record.fair import NotFair, certify, closes
@@ -25,7 +25,7 @@ from traces.record.lasso import Lasso
 from traces.record.runner import StepFailed
 from traces.record.trace import Step, Trace, TraceError
 from traces.record.values import message_bytes, state_of
-from traces.record.verification import claimed, compare, judge, property_of, verify
+from traces.record.verification import claimed, compare, judge, meet, premise_of, property_of, verify
 from traces.replay.scripted import ScriptedSimulator
 from zabspec.language.kinds import MessageUnion
 from zabspec.language.lang import NOBODY
@@ -92,8 +92,9 @@ def replay(trace: Trace, each: Callable[[Step], None] = lambda _: None) -> Repla
     compare("initial state", trace.initial, scripted.abstract, SIMULATOR)
     judged = Judge(trace.model)
     judged.see(scripted, None)
-    last = len(trace.steps)
+    last, met = len(trace.steps), premise_of(trace)
     judge(judged.keeps, prop, 0, last)
+    meet(judged.meets, met, 0, last)
     steps: list[Step] = []
     begins = None if trace.lasso is None else trace.lasso.loop
     before = judged.after if begins == 0 else None
@@ -102,6 +103,7 @@ def replay(trace: Trace, each: Callable[[Step], None] = lambda _: None) -> Repla
         compare(f"step {again.number}", step.as_dict(), again.as_dict(), SIMULATOR)
         judged.see(scripted, again)
         judge(judged.keeps, prop, again.number, last)
+        meet(judged.meets, met, again.number, last)
         steps.append(again)
         each(again)
         if begins == again.number:
@@ -219,6 +221,10 @@ class Judge:
     def keeps(self, p: Property) -> bool:
         """Whether the state, or the step that led to it, keeps a property."""
         return bool(keeps(p, self.names, self.after, self.before if self.taken else None))
+
+    def meets(self, p: Property) -> bool:
+        """Whether the state, or the step that led to it, meets the premise of a property."""
+        return bool(meets(p, self.names, self.after, self.before if self.taken else None))
 
 
 def happened(step: Step) -> str:

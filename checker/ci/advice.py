@@ -1,0 +1,93 @@
+"""What the recorded expectations say beside an exploration: what asks completely, and the nearest rule that breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+from checker.ci.shipped import measured, written
+from checker.ci.variants import shown
+from checker.report.report import Advice, Report, command_words
+from checker.report.result import HOLDS, NOT_REACHED
+from zabspec.model import Configuration
+from zabspec.protocols.registry import NAMES
+
+if TYPE_CHECKING:
+    from checker.ci.configuration import Check
+    from checker.ci.variants import Shown
+
+__all__ = ["advised"]
+
+SIZE = {f.name for f in fields(Configuration)} - {"protocol", "variant"}
+
+
+def advised(report: Report) -> Report:
+    """Return the report of one of this project's protocols with what its recorded expectations say; of any other, and
+    of a variant, the report as it is."""
+    c = report.configuration
+    if c.protocol not in NAMES or c.variant or c.quorums or c.start:
+        return report
+    return replace(report, advice=Advice(*completely(report), one_rule_away(report)))
+
+
+def completely(report: Report) -> tuple[str, float]:
+    """Return the command that reaches every premise in all its states, and the CPU seconds that it took when it was
+    last measured: with as many processes if there is one, and of those the fastest."""
+    c = report.configuration
+    lacking = [p for p in report.listed if report.verdict(p) == NOT_REACHED]
+    if not lacking or not all(p.default for p in lacking):
+        return "", 0.0
+    known = [
+        (check.values.get("nodes") != c.nodes, measured()[check.name], check)
+        for mine in written().values()
+        for check in mine
+        if is_complete(check, c) and measured().get(check.name)
+    ]
+    if not known:
+        return "", 0.0
+    _, seconds, check = min(known, key=lambda one: one[:2])
+    return command_of(check.values), seconds
+
+
+def is_complete(check: Check, c: Configuration) -> bool:
+    """Whether an entry explores a protocol itself to exhaustion, over a network, and expects every premise to be met
+    and nothing to break."""
+    values, expect = check.values, check.expect
+    if check.simulated or check.live or set(values) - SIZE - {"protocol"} or values["protocol"] != c.protocol:
+        return False
+    if values.get("quorums") or values.get("start") or expect.violated or expect.premises is not None:
+        return False
+    network = Configuration(c.protocol, network=values.get("network", "")).network if values.get("network") else ""
+    network = network or Configuration(c.protocol).network
+    return network == c.network and expect.verdict == "holds" and bool(expect.exhausted)
+
+
+def one_rule_away(report: Report) -> str:
+    """Return what breaks nearest if one rule of the protocol is changed, within the bounds that were explored; empty:
+    nothing is recorded, or not everything that was judged holds."""
+    c = report.configuration
+    if report.overall not in (HOLDS, NOT_REACHED):
+        return ""
+    near = [s for s in shown(c.protocol).values() if within(s, c)]
+    if not near:
+        return ""
+    s = min(near, key=lambda one: (one.depth, one.variant))
+    broken = next(iter(s.breaks))
+    command = command_of(dict(s.within) | {"protocol": c.protocol, "variant": s.variant})
+    return f"one rule away: {s.variant} breaks {broken} in {s.depth} steps: {command}"
+
+
+def within(s: Shown, c: Configuration) -> bool:
+    """Whether a variant is expected to break a property in no more than a configuration has."""
+    theirs = s.configuration
+    if s.beside or not s.breaks or (theirs.network, theirs.nodes, theirs.quorums) != (c.network, c.nodes, c.quorums):
+        return False
+    return theirs.txns <= c.txns and all(n <= c.budget.get(name, 0) for name, n in theirs.budget.items())
+
+
+def command_of(values: Mapping[str, Any]) -> str:
+    """Return the command that asks what an entry does."""
+    order = ["protocol", "variant", *(f.name for f in fields(Configuration) if f.name in SIZE)]
+    said = {name: values[name] for name in order if name in values and (name, values[name]) != ("protocol", "zab")}
+    return " ".join(["zabcheck", *(command_words(said) or [])])

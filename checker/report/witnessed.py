@@ -1,0 +1,125 @@
+"""What came of looking for the runs that put properties to the test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from checker.report.promises import promise_json
+from checker.report.report import bounds_of
+from checker.report.result import Counterexample, Part, Result, Table, Verdict, Words, installed_version, plural, some
+
+if TYPE_CHECKING:
+    from checker.explore.result import Exploration
+    from invariants.registry import Property
+    from zabspec.model import Configuration
+
+__all__ = ["WitnessReport"]
+
+FORMAT = 1
+HELD, NO_VERDICT = 0, 3
+
+
+@dataclass(frozen=True)
+class WitnessReport(Result):
+    """The shortest runs to premises.
+
+    Attributes:
+        configuration: what was explored.
+        judged: the properties that were asked about.
+        runs: the run to the premise of each that was reached, by name.
+        explored: the explorations, each of some of the properties.
+        request: of which it is the answer, as JSON.
+    """
+
+    configuration: Configuration
+    judged: Sequence[Property]
+    runs: Mapping[str, Counterexample]
+    explored: Sequence[Exploration]
+    request: Mapping[str, Any] | None = None
+
+    kind = "witness"
+
+    @property
+    def exit_code(self) -> int:
+        """0: there is a run for each property, and it replays; 3: there is not."""
+        return NO_VERDICT if self.missing or self.troubles else HELD
+
+    @property
+    def missing(self) -> list[str]:
+        """The properties whose premise was not reached."""
+        return [p.name for p in self.judged if p.name not in self.runs]
+
+    @property
+    def troubles(self) -> Sequence[str]:
+        return [c.trouble for c in self.runs.values() if c.trouble]
+
+    @property
+    def sentence(self) -> str:
+        """How many properties are put to the test, within which bounds."""
+        shown = {name: c for name, c in self.runs.items() if c.trace is not None}
+        bounds = bounds_of(self.configuration)
+        if len(self.judged) == 1 and shown:
+            ((name, c),) = shown.items()
+            assert c.trace is not None
+            return f"{name} is first put to the test after {plural(len(c.trace.steps), 'step')}; {bounds}"
+        said = f"{len(shown)} of {plural(len(self.judged), 'property')} put to the test"
+        if self.missing:
+            said = f"{said}, and " if shown else ""
+            said += f"{self.searched} puts {some(self.missing)} to the test"
+        return f"{said}; {bounds}"
+
+    @property
+    def searched(self) -> str:
+        """The runs that were looked at, where a premise was not reached."""
+        if why := next((r.error or r.stopped for r in self.explored if r.error or r.stopped), ""):
+            return f"no run seen until the exploration ended ({why})"
+        if all(r.complete for r in self.explored):
+            return "no run"
+        return f"no run of at most {plural(min(len(r.levels) - 1 for r in self.explored), 'step')}"
+
+    def said(self) -> Iterator[Verdict]:
+        for p in self.judged:
+            c = self.runs.get(p.name, Counterexample())
+            at = len(c.trace.steps) if c.trace is not None else None
+            yield Verdict(
+                p.name, "premise reached" if at is not None else "premise not reached", at, c.trouble, c.trace
+            )
+
+    def parts(self) -> Sequence[Part]:
+        parts: list[Part] = [Words([self.sentence])]
+        runs = [c for c in self.runs.values() if c.text]
+        if len(self.judged) == 1 and runs:
+            saved = [f"saved in {runs[0].path}"] if runs[0].path else []
+            return [*parts, runs[0].text.rstrip(), *saved]
+        rows = []
+        for v in self.said():
+            path = self.runs[v.name].path if v.name in self.runs else ""
+            premise = next(" ".join(p.premise.split()) for p in self.judged if p.name == v.name)
+            rows.append((v.name, "not reached" if v.at is None else str(v.at), path, premise))
+        return [*parts, Table(rows, ("property", "steps", "saved in", "premise"))]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "zabcheck": installed_version(),
+            "sentence": self.sentence,
+            "exit_code": self.exit_code,
+            "request": self.request,
+            "configuration": self.configuration.as_dict(),
+            "merged_by_promise": promise_json(self.configuration),
+            "states": sum(r.distinct for r in self.explored),
+            "properties": [
+                {
+                    "property": p.name,
+                    "premise": p.premise,
+                    "steps": None if c is None or c.trace is None else len(c.trace.steps),
+                    "trace": c.path or None if c is not None else None,
+                    "replayed": c.replayed if c is not None else None,
+                    "problem": c.trouble or None if c is not None else None,
+                }
+                for p in self.judged
+                for c in [self.runs.get(p.name)]
+            ],
+        }
