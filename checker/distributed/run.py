@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ class Request:
     """How a distributed exploration is to be run.
 
     Attributes:
-        master: where, as Spark names it.
+        master: where, as Spark names it; empty: where there is a session already, or all cores of this machine.
         checkpoint: the folder to keep checkpoints in; none: they are kept while it runs.
         resume: whether to go on from what is there.
         wide: fingerprints of 128 bits.
@@ -76,7 +75,7 @@ def explore_on_spark(
             check_same(found, question, level, limits, checkpoint.storage.where)
         explorer: SparkExplorer | None = None
         try:
-            with session(retrying(request.master), brief=True, conf=request.conf) as spark:
+            with session(request.master, brief=True, conf=request.conf, attempts=ATTEMPTS) as spark:
                 if level is None:
                     question = dataclasses.replace(question, parts=usual_parts(spark.sparkContext.defaultParallelism))
                 else:
@@ -127,8 +126,3 @@ def checkpoint_of(request: Request) -> Iterator[Checkpoint[Storage]]:
 def usual_parts(cores: int) -> int:
     """Two parts to a core, so that one that is slow does not keep all waiting; a power of two."""
     return min(MOST_PARTS, 1 << (2 * cores - 1).bit_length())
-
-
-def retrying(master: str) -> str:
-    """A local master that tries a task again when its process has died."""
-    return re.sub(r"^local\[(\*|\d+)\]$", rf"local[\1,{ATTEMPTS}]", master)

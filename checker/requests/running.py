@@ -162,21 +162,23 @@ def on_spark(task: EngineTask) -> tuple[Exploration, str]:
         NoVerdict: Spark failed before anything was found.
     """
     from traces.spark import NoSpark, SparkFailed
-    from traces.spark.session import LOCAL, check_installed, is_local
+    from traces.spark.guest import is_local, master_of
+    from traces.spark.session import LOCAL, check_installed
 
     request, limits = task.request, replace(task.limits, spent=task.limits.spent + task.spent)
-    master, folder = request.master or LOCAL, request.checkpoint or None
-    if folder is None and not is_local(master):
-        raise RequestError(f"--master {master} needs --checkpoint: a folder that all its machines can reach")
+    folder = request.checkpoint or None
     try:
         check_installed("numpy")
+        master = master_of(request.master, LOCAL)
+        if folder is None and not is_local(master):
+            raise RequestError(f"--master {master} needs --checkpoint: a folder that all its machines can reach")
         from checker.distributed.checkpoint import Refused
         from checker.distributed.run import Request, explore_on_spark
         from checker.distributed.storage import StorageError
     except NoSpark as problem:
         raise RequestError(str(problem)) from None
     wide = request.fingerprint == 128
-    where = Request(master, folder, request.resume, wide, every_step=request.every_step)
+    where = Request(request.master, folder, request.resume, wide, every_step=request.every_step)
     try:
         with task.watch.exploring() as progress:
             exploration, asymmetry = explore_on_spark(

@@ -62,7 +62,7 @@ class SweepRequest(Request):
     sample: int | None = None
     sample_seed: int | None = None
     quorums: str = ""
-    master: str = "local[*]"
+    master: str = ""
 
     def validate(self) -> None:
         if not self.folder:

@@ -55,7 +55,7 @@ from checker.distributed.fingerprints import (  # noqa: E402
     split_key,
     to_merge,
 )
-from checker.distributed.run import Request, explore_on_spark, retrying, usual_parts  # noqa: E402
+from checker.distributed.run import Request, explore_on_spark, usual_parts  # noqa: E402
 from checker.distributed.storage import Damaged, Storage  # noqa: E402
 from checker.explore.breadth_first import Explorer  # noqa: E402
 from checker.explore.compiled import Compiled  # noqa: E402
@@ -63,7 +63,7 @@ from checker.explore.result import Exploration, Limits  # noqa: E402
 from tests.models import judged  # noqa: E402
 from tests.patience import HANG, until  # noqa: E402
 from traces.spark.java import find_java  # noqa: E402
-from traces.spark.session import session  # noqa: E402
+from traces.spark.session import retrying, session  # noqa: E402
 from traces.sweep.store import SOURCES  # noqa: E402
 from zabspec.language import Layout, derive  # noqa: E402
 from zabspec.language.jit import cache_folder  # noqa: E402
@@ -225,10 +225,11 @@ def test_a_run_is_read_as_it_was_written(tmp_path_factory: pytest.TempPathFactor
 
 def test_parts_and_attempts_follow_from_the_master() -> None:
     assert [usual_parts(n) for n in (1, 2, 3, 8, 1600, 9999)] == [2, 4, 8, 16, 4096, 4096]
-    assert retrying("local[*]") == "local[*,4]"
-    assert retrying("local[3]") == "local[3,4]"
-    assert retrying("local[3,1]") == "local[3,1]"
-    assert retrying("spark://a:1") == "spark://a:1"
+    assert retrying("local[*]", 4) == "local[*,4]"
+    assert retrying("local[3]", 4) == "local[3,4]"
+    assert retrying("local[3]", 1) == "local[3]"
+    assert retrying("local[3,1]", 4) == "local[3,1]"
+    assert retrying("spark://a:1", 4) == "spark://a:1"
 
 
 # --- the same answer, without Spark --------------------------------------------------------------
@@ -573,7 +574,7 @@ def test_a_standalone_cluster_is_given_our_packages(cluster: Cluster, standalone
     for number, line in enumerate(found, 1):
         path, said, digest = line.split()
         assert path.startswith(str(standalone.folder / "worker-"))
-        assert path.endswith("zabcheck/zabspec/simulator/run.py")
+        assert path.endswith("/zabspec/simulator/run.py")
         assert (int(said), digest) == (number, sources_digest(*SOURCES))
 
 

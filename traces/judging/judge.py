@@ -144,13 +144,13 @@ def judge_on_spark(
         SparkFailed: a job failed.
         TableError: a unit cannot be judged.
     """
-    from traces.spark.session import LOCAL, session
+    from traces.spark.session import session
 
     total = units[0].totals(names)
     units = [u.away() for u in units]
     everything = sum(u.rows for u in units)
     whole = [u for u in units if not u.long]
-    with session(master or LOCAL, brief=everything < LARGE) as spark:
+    with session(master or "", brief=everything < LARGE) as spark:
         context = spark.sparkContext
         done = sum(u.rows for u in whole)
         if whole:

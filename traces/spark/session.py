@@ -1,6 +1,6 @@
-"""A Spark session that begins, works and ends without a word of its own.
+"""A Spark session that begins, works and ends without a word of its own; where there is one already, a guest in it.
 
-One at a time in a process. Its Java process, its log and whatever it spills live in one folder under
+One of our own at a time in a process. Its Java process, its log and whatever it spills live in one folder under
 the system's temporary one, which goes when the session does; what a killed process leaves there is
 removed by the next.
 """
@@ -11,18 +11,20 @@ import contextlib
 import logging
 import os
 import re
+import shlex
 import socket
 import sys
-import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
 from traces.spark import NoSpark, SparkFailed
+from traces.spark.guest import TOP, guest, host, is_local, master_of, send_code
 from traces.spark.interrupts import Interrupts
 from traces.spark.java import find_java
 from traces.spark.trouble import ended, how_it_ended, log_lines, reason
@@ -35,9 +37,6 @@ __all__ = ["LOCAL", "check_installed", "cores", "is_local", "machine_memory", "o
 
 LOCAL = "local[*]"
 LEAST_PYSPARK = 4
-PACKAGES = ("zabcheck", "zabspec", "invariants", "traces", "checker")  # what tasks on other machines need of us
-SHIPPED = "zabcheck"  # the folder they find it in
-TOP = Path(__file__).parent.parent.parent
 REACHABLE = 5.0  # seconds that a standalone master may take to answer
 ENDING = 10.0  # seconds that Java may take to end by itself
 MIB = 1 << 20
@@ -45,32 +44,39 @@ MIB = 1 << 20
 
 @contextmanager
 def session(
-    master: str = LOCAL,
+    master: str = "",
     *,
     brief: bool = False,
     memory: int | None = None,
     partitions: int | None = None,
     conf: Mapping[str, str] | None = None,
+    attempts: int = 1,
 ) -> Iterator[SparkSession]:
-    """A Spark session, stopped at the end; on Ctrl-C, and in case of any other interrupt, killed.
+    """A Spark session. One of our own is stopped at the end; on Ctrl-C, and in case of any other interrupt, killed.
+    Where there is a session already, of this process or of spark-submit, it is used, and left as it was (`guest.py`).
 
     Args:
-        master: where it runs, as Spark names it: `local[*]`, `local[2,4]`, `spark://host:7077`, `yarn`, ...
+        master: where it runs, as Spark names it: `local[*]`, `local[2,4]`, `spark://host:7077`, `yarn`, ...; empty:
+            the session that there is, or `local[*]`.
         brief: the work is short (under a minute): Java compiles quickly rather than well. Local masters only.
         memory: bytes for the Java process of a local master; if not given, a quarter of the machine's.
         partitions: of a shuffle; if not given, as many as there are cores (local masters), else Spark's.
         conf: further settings, which come before those made here. Those of `spark-defaults.conf` come after.
+        attempts: how often a task of a local master is tried, as clusters do by themselves.
 
     Raises:
-        NoSpark: there can be none.
+        NoSpark: there can be none, or the one that there is runs elsewhere than `master`.
         SparkFailed: a job failed, or Java ended by itself.
-        RuntimeError: there is a session already.
     """
     check_installed()
-    from pyspark import SparkContext
-
-    if SparkContext._active_spark_context is not None:
-        raise RuntimeError("there is a Spark session in this process already")
+    master = master_of(master, LOCAL)
+    found = host()
+    if found is not None:
+        of_work = {**settings_of_work(master, partitions), **(conf or {})}
+        with guest(found, of_work) as spark:
+            yield spark
+        return
+    master = retrying(master, attempts)
     if not is_local(master):
         check_reachable(master)
     with own_folder() as folder:
@@ -94,9 +100,9 @@ def session(
                 end(process, at_once=not isinstance(sys.exception(), Exception | None))
 
 
-def is_local(master: str) -> bool:
-    """Whether all of it runs in this process's children."""
-    return master == "local" or master.startswith("local[")
+def retrying(master: str, attempts: int) -> str:
+    """Return a local master that tries a task again when its process has died; another one as it is."""
+    return re.sub(r"^local\[(\*|\d+)\]$", rf"local[\1,{attempts}]", master) if attempts > 1 else master
 
 
 # --- before it starts ----------------------------------------------------------------------------
@@ -167,39 +173,66 @@ def no_room(folder: Path) -> str:
 # --- settings ------------------------------------------------------------------------------------
 
 
-def settings_for(master: str, folder: Path, brief: bool, memory: int | None, partitions: int | None) -> dict[str, str]:
-    """What Spark is told. Of a cluster's own matters (memory, cores, addresses) nothing: those are for
-    `spark-defaults.conf` and PYSPARK_SUBMIT_ARGS to say."""
-    options = ["-XX:-UsePerfData", f"-Djava.io.tmpdir={folder}"]
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.sql.catalogImplementation": "in-memory",
-        "spark.python.daemon.module": "traces.spark.daemon",
-    }
+def settings_of_work(master: str, partitions: int | None) -> dict[str, str]:
+    """What the work asks of its session, in whatever application that is."""
+    settings = {"spark.sql.execution.arrow.pyspark.enabled": "true", "spark.sql.session.timeZone": "UTC"}
+    if partitions is None and is_local(master):
+        partitions = cores(master)
     if partitions is not None:
         settings["spark.sql.shuffle.partitions"] = str(partitions)
-    if is_local(master):
-        size = memory if memory is not None else min(machine_memory() // 4, 16 << 30)
-        settings |= {
-            "spark.local.dir": str(folder),
-            "spark.driver.memory": f"{max(512, size // MIB)}m",
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-        }
-        if partitions is None:
-            settings["spark.sql.shuffle.partitions"] = str(cores(master))
-        if brief:
-            options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-    else:
-        settings["spark.executorEnv.PYTHONPATH"] = SHIPPED
+    return settings
+
+
+def settings_for(master: str, folder: Path, brief: bool, memory: int | None, partitions: int | None) -> dict[str, str]:
+    """What Spark is told. Of a cluster's own matters (memory, cores, addresses, catalog, user interface) nothing: those
+    are for `spark-defaults.conf` and PYSPARK_SUBMIT_ARGS to say. What somebody has said there of a local session stands
+    as well, but for where its files are and how it is reached."""
+    settings = settings_of_work(master, partitions)
+    said = settings_said()
+    if "spark.python.daemon.module" not in said:
+        settings["spark.python.daemon.module"] = "traces.spark.daemon"  # found where it works, as all `python -m` is
+    if not is_local(master):
         if on_loopback(master):
             settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    settings["spark.driver.extraJavaOptions"] = " ".join(options)
-    return settings
+        return settings
+    options = ["-XX:-UsePerfData", f"-Djava.io.tmpdir={folder}"]
+    if brief:
+        options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+    size = memory if memory is not None else min(machine_memory() // 4, 16 << 30)
+    yielding = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.driver.defaultJavaOptions": " ".join(options),  # what extraJavaOptions say comes behind
+    }
+    return {
+        **settings,
+        **{name: value for name, value in yielding.items() if name not in said},
+        "spark.local.dir": str(folder),
+        "spark.driver.memory": f"{max(512, size // MIB)}m",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }
+
+
+def settings_said() -> dict[str, str]:
+    """Return what somebody has set in `spark-defaults.conf` and, before that, in PYSPARK_SUBMIT_ARGS."""
+    said: dict[str, str] = {}
+    home = os.environ.get("SPARK_HOME")
+    folder = os.environ.get("SPARK_CONF_DIR") or (home and os.path.join(home, "conf"))
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        for line in (Path(folder) / "spark-defaults.conf").read_text("utf-8").splitlines() if folder else ():
+            found = re.match(r"\s*(spark\.[^\s=:]+)\s*[=:\s]\s*(.*?)\s*$", line)
+            if found:
+                said[found[1]] = found[2]
+    with contextlib.suppress(ValueError):
+        words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
+        for flag, word in pairwise(words):
+            name, equals, value = word.partition("=")
+            if flag in ("--conf", "-c") and equals:
+                said[name] = value
+    return said
 
 
 def on_loopback(master: str) -> bool:
@@ -253,7 +286,7 @@ def started(
             # it writes to stderr when Java is gone
             context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
             if not is_local(master):
-                context.addArchive(f"{packed(folder)}#{SHIPPED}")
+                send_code(context)
             return SparkSession(context), gateway.proc
         except BaseException as problem:
             java, killed = interrupts.process, ""
@@ -283,8 +316,11 @@ def environment(master: str, folder: Path) -> Iterator[None]:
     if is_local(master):
         paths = [os.environ.get("PYTHONPATH", ""), str(TOP)]
         wanted["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    python = os.environ.get("PYSPARK_PYTHON") or settings_said().get("spark.pyspark.python")
     if is_local(master) or on_loopback(master):
-        wanted |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+        wanted["SPARK_LOCAL_IP"] = "127.0.0.1"
+        python = sys.executable if is_local(master) else python or sys.executable
+    wanted["PYSPARK_PYTHON"] = python
     kept = {name: os.environ.get(name) for name in wanted}
     put(wanted)
     try:
@@ -300,17 +336,6 @@ def put(variables: Mapping[str, str | None]) -> None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
-
-
-def packed(folder: Path) -> Path:
-    """Our packages as an archive, which every executor of a cluster unpacks where it works."""
-    path = folder / f"{SHIPPED}.zip"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
-        for package in PACKAGES:
-            for file in sorted((TOP / package).rglob("*")):
-                if file.is_file() and "__pycache__" not in file.parts:
-                    out.write(file, file.relative_to(TOP))
-    return path
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from traces.spark.session import LOCAL, session
+from traces.spark.session import session
 from traces.zookeeper.audit import Audit, audit
 from traces.zookeeper.server import Directory
 
@@ -36,7 +36,7 @@ def audit_on_spark(
         SparkFailed: a job failed.
         ConfigError: the configuration is none.
     """
-    with session(master or LOCAL, brief=True) as spark:
+    with session(master or "", brief=True) as spark:
         context = spark.sparkContext
 
         def each(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:

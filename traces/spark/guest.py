@@ -1,0 +1,159 @@
+"""A guest in a session that is there already: somebody's SparkSession, or the Java process of spark-submit.
+
+A guest works in a session of its own beside the one that it found (`newSession`): the same application, cluster and
+files, other SQL settings. So nothing that it sets is seen by its host, whose session stays as it was and goes on.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from traces.spark import NoSpark, SparkFailed
+from traces.spark.trouble import reason
+from zabspec.temporary import temporary_folder
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+__all__ = ["PACKAGES", "TOP", "guest", "host", "is_local", "is_submitted", "master_of", "send_code"]
+
+PACKAGES = ("zabcheck", "zabspec", "invariants", "traces", "checker")  # what tasks on other machines need of us
+TOP = Path(__file__).parent.parent.parent
+HADOOP = "spark.hadoop."  # before a setting of Hadoop's file systems, which a session takes by its own name
+ASKED = 30.0  # seconds that a Python may take to say where it has our code from
+SENT: set[str] = set()  # the applications that have our code
+
+
+def is_local(master: str) -> bool:
+    """Return whether all of it runs on this machine, in children of the Java process."""
+    return master == "local" or master.startswith("local[")
+
+
+def is_submitted() -> bool:
+    """Return whether spark-submit has started this process, with a Java process of its own to work with."""
+    return bool(os.environ.get("PYSPARK_GATEWAY_PORT"))
+
+
+def host() -> SparkSession | None:
+    """Return the session that is there, of this process or of spark-submit; None: there is none.
+
+    Raises:
+        NoSpark: what spark-submit has prepared does not start.
+    """
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    if SparkContext._active_spark_context is None and not is_submitted():
+        return None
+    try:
+        return SparkSession.builder.getOrCreate()
+    except Exception as problem:
+        said = reason(problem)
+        if not said:
+            raise
+        raise NoSpark(f"the Spark session that there is cannot be used: {said}") from problem
+
+
+def master_of(said: str, otherwise: str) -> str:
+    """Return where something runs.
+
+    Args:
+        said: the master that was asked for; empty: none.
+        otherwise: the one that there is, if nothing was asked for and there is no session.
+
+    Raises:
+        NoSpark: another one was asked for than that of the session that there is.
+    """
+    found = host()
+    if found is None:
+        return said or otherwise
+    master = str(found.sparkContext.master)
+    if said and said != master:
+        raise NoSpark(f"--master {said}: there is a Spark session here, on {master}; without --master that is used")
+    return master
+
+
+@contextmanager
+def guest(found: SparkSession, settings: Mapping[str, str]) -> Iterator[SparkSession]:
+    """Work in a session that is there; it is left as it was.
+
+    Args:
+        found: the session.
+        settings: of the work. Those that belong to a session and not to its application are made for the guest alone.
+
+    Raises:
+        SparkFailed: a job failed.
+        NoSpark: workers cannot be given our code.
+    """
+    from pyspark.sql import SparkSession
+
+    instance, context = SparkSession._instantiatedSession, found.sparkContext
+    python = context.pythonExec
+    if is_local(str(context.master)):
+        context.pythonExec = sys.executable  # what PATH has first need not be what this process runs in
+    send_code(context)
+    spark = found.newSession()
+    for key, value in settings.items():
+        name = key.removeprefix(HADOOP)
+        if name != key or spark.conf.isModifiable(name):
+            spark.conf.set(name, value)
+    try:
+        yield spark
+    except Exception as problem:
+        sentence = reason(problem)
+        if not sentence:
+            raise
+        raise SparkFailed(sentence) from problem
+    finally:
+        context.pythonExec = python
+        SparkSession._instantiatedSession = instance
+        with contextlib.suppress(Exception):  # the host's may be gone: then there is nothing to put back
+            made: Any = found
+            made._jvm.SparkSession.setActiveSession(made._jsparkSession)
+
+
+def send_code(context: SparkContext) -> None:
+    """Give the workers of an application our code, if they have not got it.
+
+    Each package goes as an archive of its own name, which executors unpack into the folder of the application's files:
+    pyspark puts that on the path. Nothing is asked of settings, which an application that runs takes no more.
+    """
+    if context.applicationId in SENT:
+        return
+    if not (is_local(str(context.master)) and has_code(context.pythonExec)):
+        held = ExitStack()
+        folder = held.enter_context(temporary_folder("spark-code"))
+        atexit.register(held.close)  # an executor that comes later fetches them too
+        for package in PACKAGES:
+            context.addArchive(f"{packed(package, folder)}#{package}")
+    SENT.add(context.applicationId)
+
+
+def has_code(python: str) -> bool:
+    """Return whether a Python of this machine, started anywhere, imports the code that runs here."""
+    asks = [python, "-c", "import os, traces; print(os.path.dirname(os.path.dirname(traces.__file__)))"]
+    try:
+        done = subprocess.run(asks, capture_output=True, text=True, check=True, timeout=ASKED, cwd="/")
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return Path(done.stdout.strip()) == TOP
+
+
+def packed(package: str, folder: Path) -> Path:
+    """Return an archive of what a package holds."""
+    path = folder / f"{package}.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
+        for file in sorted((TOP / package).rglob("*")):
+            if file.is_file() and "__pycache__" not in file.parts:
+                out.write(file, file.relative_to(TOP / package))
+    return path
