@@ -13,13 +13,25 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 __all__ = [
-    "LARGEST_SOURCE", "NEW", "Unreadable", "check_readable", "is_cwd_gone", "opened", "read_bytes", "read_small",
-    "reason", "replacing", "write_whole",
+    "LARGEST_SOURCE",
+    "NEW",
+    "Unreadable",
+    "check_readable",
+    "is_cwd_gone",
+    "opened",
+    "place_of",
+    "read_bytes",
+    "read_small",
+    "reason",
+    "replacing",
+    "write_whole",
 ]  # fmt: skip
 
 SMALL = 1 << 16
@@ -39,6 +51,22 @@ class Unreadable(OSError):
 def reason(problem: OSError | ValueError) -> str:
     """Return why a file cannot be read, without its name."""
     return getattr(problem, "strerror", None) or str(problem)
+
+
+def place_of(name: str | os.PathLike[str]) -> Path:
+    """Return the path that a name says, which may be a `file:` address of this machine.
+
+    Raises:
+        Unreadable: it is the address of a file that is elsewhere. As a path it would be a folder called `s3a:`.
+    """
+    text = os.fspath(name)
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]+)://", text)
+    if scheme is None:
+        return Path(text)
+    host, _, rest = text[scheme.end() :].partition("/")
+    if scheme[1].lower() == "file" and host in ("", "localhost"):
+        return Path(unquote("/" + rest))
+    raise Unreadable(errno.EINVAL, "this is an address, and files are read and written on this machine, or on a mount")
 
 
 @contextlib.contextmanager

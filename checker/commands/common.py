@@ -38,7 +38,7 @@ from checker.report.formats.terminal import table
 from checker.requests.model import near, protocol_named
 from checker.requests.request import bytes_of
 from zabspec.deprecated import current_arguments, current_command, reported_by
-from zabspec.files import Unreadable, opened
+from zabspec.files import Unreadable, opened, place_of
 from zabspec.signals import SignalHandler
 from zabspec.worlds.steps import BUDGETS
 
@@ -272,24 +272,37 @@ def quorums(ctx: click.Context, param: click.Parameter, value: str) -> str:
         raise click.UsageError(str(problem), ctx) from None
 
 
-PATH = click.Path(path_type=Path)
+class LocalPath(click.Path):
+    """A file or folder of this machine."""
+
+    name = "path"
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        try:
+            return place_of(value)
+        except Unreadable as problem:
+            raise click.UsageError(f"{value}: {problem}", ctx) from None
 
 
-class InputPath(click.Path):
+PATH = LocalPath()
+
+
+class InputPath(LocalPath):
     """A file that a command reads. What no reader could use is refused here, before anything waits for it.
 
     Args:
         folder: a folder is read as well.
     """
 
-    name = "path"
-
     def __init__(self, folder: bool = False) -> None:
-        super().__init__(path_type=Path)
+        super().__init__()
         self.folder = folder
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        path = Path(value)
+        path = super().convert(value, param, ctx)
         if self.folder and path.is_dir():
             return path
         try:

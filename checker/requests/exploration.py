@@ -9,7 +9,7 @@ from checker.errors import RequestError
 from checker.requests.bounded import BoundedRequest
 from checker.requests.model import protocol_named
 from checker.requests.properties import LITERAL, chosen_properties
-from checker.requests.request import flag, seconds
+from checker.requests.request import flag, no_address, seconds
 
 if TYPE_CHECKING:
     from invariants.registry import Property
@@ -81,6 +81,7 @@ class ExploreRequest(BoundedRequest):
                     raise RequestError(f"--{name} is for --engine spark")
             if self.checkpoint and self.engine == "interpret":
                 raise RequestError("--checkpoint does not go with --engine interpret")
+        no_address(self, "checkpoint")
         if self.resume and not self.checkpoint:
             raise RequestError("--resume needs --checkpoint, the folder to go on from")
         if self.engine == "interpret" and self.threads is not None:

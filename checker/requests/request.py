@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 from checker.errors import RequestError
 from zabspec.deprecated import Contradiction, current_keys
 
-__all__ = ["Request", "at_least", "bytes_of", "current_request", "flag", "seconds", "solver_seed"]
+__all__ = ["Request", "at_least", "bytes_of", "current_request", "flag", "no_address", "seconds", "solver_seed"]
 
 # Fields whose flag has another name.
 FLAGS = {
@@ -152,6 +152,20 @@ def at_least(request: Request, least: int, *names: str) -> None:
         value = getattr(request, name)
         if value is not None and value < least:
             raise RequestError(f"{flag(name)} must be {least} or more, not {value}")
+
+
+def no_address(request: Request, *names: str) -> None:
+    """Check that places to write to, where given, are paths: as one, an address would be a folder called `s3a:`.
+
+    Raises:
+        RequestError: one is an address.
+    """
+    for name in names:
+        value = getattr(request, name)
+        if "://" in (value or ""):
+            raise RequestError(
+                f"{flag(name)} {value}: this is an address, and not a path of this machine or of a mount"
+            )
 
 
 def seconds(request: Request, *names: str) -> None:

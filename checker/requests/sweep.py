@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from checker.errors import NoVerdict, RequestError
 from checker.requests.quorum_system import check_text
-from checker.requests.request import Request, at_least
+from checker.requests.request import Request, at_least, no_address
 
 if TYPE_CHECKING:
     from traces.sweep.checksum import CheckedBlock
@@ -67,6 +67,7 @@ class SweepRequest(Request):
     def validate(self) -> None:
         if not self.folder:
             raise RequestError("name the folder of the sweep")
+        no_address(self, "folder")
         at_least(self, 1, "sample")
         at_least(self, 0, "sample_seed")
         check_text(self.quorums)
