@@ -1,11 +1,11 @@
-"""When a new leader takes over (LADIS'08 3): the same over what processes of `zab` and of `ladis` keep."""
+"""When a new leader takes over (LADIS'08 3), and when none has to: over what processes of `zab` and of `ladis` keep."""
 
 from __future__ import annotations
 
-from invariants.registry import STATE, Property
+from invariants.registry import STATE, STEP, Property
 from zabspec.language.lang import NOBODY, Members, Node, State, broken, is_quorum
-from zabspec.protocols.ladis import may_abcast
-from zabspec.zab import ESTABLISHED, SYNCHRONIZATION
+from zabspec.worlds.steps import LEADER_LEARNS
+from zabspec.zab import ESTABLISHED, SYNCHRONIZATION, may_abcast  # which is `ladis`'s own where that is judged
 
 
 def led_before(s: State, l: Node, m: Node, leading: Members) -> bool:
@@ -94,6 +94,51 @@ def a_previous_leader_broadcasts(s: State) -> bool:
     return two_lead(s, {p for p in range(s.NODES) if may_abcast(s, p)})
 
 
+def one_active_primary(s: State) -> bool:
+    """One active primary (III): "at any time there is at most one active primary process that is allowed to broadcast".
+    ZAB does not keep it, nor could it without clocks: a primary that has lost its quorum does not know it yet. What
+    ZAB promises is that nothing which the earlier primary broadcasts then is delivered out of its place."""
+    for p in range(s.NODES):
+        for q in range(s.NODES):
+            if p != q and may_abcast(s, p) and may_abcast(s, q):
+                return broken(f"p{p} may broadcast in epoch {s.new_epoch[p]}, and p{q} in epoch {s.new_epoch[q]}")
+    return True
+
+
+def a_primary_is_active(s: State) -> bool:
+    """A primary may broadcast."""
+    for p in range(s.NODES):
+        if may_abcast(s, p):
+            return True
+    return False
+
+
+def loses_follower(before: State, event: State) -> bool:
+    """Whether an established leader learns that a follower in Q is lost, and the others are a quorum (II.1)."""
+    if event.event != LEADER_LEARNS or before.stage[event.event_process] != ESTABLISHED:
+        return False
+    f = event.event_peer
+    if f not in before.Q[event.event_process]:
+        return False
+    return is_quorum(before, {g for g in range(before.NODES) if g in before.Q[event.event_process] and g != f})
+
+
+def service_goes_on(before: State, event: State, after: State) -> bool:
+    """Smooth failure handling (LADIS'08 2): "if a server fails that is not the leader and there is still a quorum of
+    correct servers, there should be no service interruption": an established leader that learns of a lost follower and
+    has a quorum without it goes on leading, and its primary may broadcast as before."""
+    if loses_follower(before, event):
+        l = event.event_process
+        if after.stage[l] != ESTABLISHED or after.ready[l] != before.ready[l]:
+            return broken(f"p{l} lost p{event.event_peer}, has a quorum without it, and no longer leads")
+    return True
+
+
+def a_follower_is_lost(before: State, event: State, after: State) -> bool:
+    """An established leader learns of a lost follower, and has a quorum without it."""
+    return loses_follower(before, event)
+
+
 PROPERTIES = (
     Property(
         "ladis-previous-leader-abandoned", STATE, "LADIS'08 3",
@@ -104,5 +149,13 @@ PROPERTIES = (
         "previous-leader-abandoned", STATE, "LADIS'08 3",
         "a leader is established, and an earlier one does not know it yet",
         previous_leader_abandoned, a_previous_leader_goes_on, default=False, protocols=("zab",),
+    ),
+    Property(
+        "one-active-primary", STATE, "DSN'11 III", "a primary may broadcast",
+        one_active_primary, a_primary_is_active, default=False, protocols=("zab",),
+    ),
+    Property(
+        "service-goes-on", STEP, "LADIS'08 2", "an established leader loses a follower, and has a quorum without it",
+        service_goes_on, a_follower_is_lost, default=False, protocols=("zab",),
     ),
 )  # fmt: skip

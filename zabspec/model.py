@@ -171,7 +171,7 @@ class Model:
             return c.max_epoch
         declared = self.protocol.declared
         if declared.bounded_by_world and declared.epochs is None:
-            return self.world.epochs(c)
+            return self.world.epochs(replace(c, timeouts=c.timeouts + self.protocol.gives_up(c.variant, c.txns)))
         return self.protocol.text.epochs(self.size(0))
 
     @cached_property

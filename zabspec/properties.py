@@ -65,6 +65,7 @@ class ProgressProperty:
             docstring is the statement.
         key: what the function is called in a program, if not by its name.
         holds_with: the variant under which it holds, of a protocol that violates it; empty: none is known.
+        default: whether it is judged unless progress properties are named.
     """
 
     name: str
@@ -72,6 +73,7 @@ class ProgressProperty:
     waits: Judging
     key: str = ""
     holds_with: str = ""
+    default: bool = True
 
     @property
     def called(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +13,7 @@ from checker.commands import shared_options as shared
 from checker.commands.common import Subcommand
 from checker.commands.publishing import published
 from checker.report.result import Part, StatedResult, Table
-from checker.requests.plan import PlanRequest, answer
+from checker.requests.plan import QUORUMS, PlanRequest, answer
 
 if TYPE_CHECKING:
     from zabspec.timed.planned import CapacityPlan
@@ -60,13 +61,29 @@ def quantity(units: dict[str, int], example: str) -> Any:
     show_default=True,
     help="Operations not yet delivered at any time, 1 to 1000.",
 )
+@click.option("--slow", type=int, default=0, show_default=True, help="Followers that are slow; the leader is not.")
+@click.option(
+    "--slow-by",
+    default="10ms",
+    show_default=True,
+    callback=quantity(TIMES, "500us or 10ms"),
+    metavar="TIME",
+    help="What each message to a slow follower, or from it, takes besides.",
+)
+@click.option(
+    "--quorum", type=click.Choice(QUORUMS), default=QUORUMS[0], show_default=True,
+    help="Which servers have to acknowledge an operation: any majority, or all.",
+)  # fmt: skip
 @published("plan", "The answer as JSON.")
-def plan(servers: int, latency: int, disk: str, forced_write: int | None, size: int, outstanding: int) -> StatedResult:
+def plan(
+    servers: int, latency: int, disk: str, forced_write: int | None, size: int, outstanding: int, slow: int,
+    slow_by: int, quorum: str,
+) -> StatedResult:  # fmt: skip
     """Expected throughput and latency of an ensemble, by zab's own handlers in a world with time.
 
     A model, not a measurement: docs/performance.md says what it was held against and what it leaves out.
     """
-    request = PlanRequest(servers, latency, disk, forced_write, size, outstanding)
+    request = PlanRequest(servers, latency, disk, forced_write, size, outstanding, slow, slow_by, quorum)
     setting, found = answer(request)
     content = {"request": request.as_json()} | as_dict(setting, found)
     return StatedResult(content=content, text=parts(setting, found), kind="plan")
@@ -87,11 +104,17 @@ def crashes(count: int) -> str:
     return "1 crash" if count == 1 else f"{count or 'no'} crashes"
 
 
+def followers(count: int) -> str:
+    return "1 follower" if count == 1 else f"{count} followers"
+
+
 def assumptions(setting: Setting) -> list[str]:
     """What the answer takes for granted."""
     disk = setting.disk
     return [
         f"{setting.servers} servers, one of which leads; all up, none behind, no reads, clients beside the leader",
+        *([f"{followers(setting.slow)} slow, by {ms(setting.slow_by)} a message"] if setting.slow else ()),
+        *(["an operation is delivered once all servers have it"] if setting.unanimous else ()),
         f"one interface of 1 Gb/s a server; {ms(setting.round_trip)} there and back, a message up to "
         f"{ms(setting.jitter)} more; a 20-byte packet head and TCP frames of 1,538 bytes that carry 1,448",
         f"disk {disk.name}: {disk.why}"
@@ -122,11 +145,16 @@ def parts(setting: Setting, plan: CapacityPlan) -> list[Part]:
         ("latency", f"{ms(alone)} one at a time ({ms(least)} to {ms(most)}); {ms(plan.busy)} at that throughput"),
         ("bound by", bound_said(setting, plan)),
     ]
+    if plan.alike is not None:
+        throughput, latency = plan.alike
+        said = f"{rate(throughput)} a second, {ms(latency)} one at a time: {followers(setting.slow)} slow "
+        makes = "makes" if setting.slow == 1 else "make"
+        rows.append(("if alike", f"{said}{makes} {middle / throughput - 1:+.1%} and {alone / latency - 1:+.1%}"))
     if plan.more is None:
         rows.append(("one more", "is beyond what the model was held against"))
     else:
         throughput, latency = plan.more
-        now, then = (setting.servers - 1) // 2, setting.servers // 2
+        now, then = setting.survives, replace(setting, servers=setting.servers + 1).survives
         survives = f"survives {crashes(then)}, not {now}" if then > now else f"survives {crashes(now)}, as before"
         said = f"{rate(throughput)} a second ({throughput / middle - 1:+.0%}), {ms(latency)} one at a time "
         rows.append(("one more", f"{said}({latency / alone - 1:+.0%}); {survives}"))
@@ -144,8 +172,10 @@ def as_dict(setting: Setting, plan: CapacityPlan) -> dict[str, Any]:
             "servers": setting.servers + 1,
             "throughput": plan.more[0],
             "latency": plan.more[1],
-            "survives": setting.servers // 2,
+            "survives": replace(setting, servers=setting.servers + 1).survives,
         }
+    if plan.alike is not None:
+        said["alike"] = dict(zip(("throughput", "latency"), plan.alike, strict=True))
     requested = {
         "servers": setting.servers,
         "size": setting.size,
@@ -153,6 +183,9 @@ def as_dict(setting: Setting, plan: CapacityPlan) -> dict[str, Any]:
         "round_trip": setting.round_trip,
         "disk": setting.disk.name,
         "forced_write": setting.disk.force,
-        "survives": (setting.servers - 1) // 2,
+        "survives": setting.survives,
+        "slow": setting.slow,
+        "slow_by": setting.slow_by,
+        "quorum": setting.quorum,
     }
     return {"requested": requested, **said, "assumptions": assumptions(setting)}

@@ -29,12 +29,14 @@ class GraphReport(Result):
         answers: by each property that it violates.
         output: the file that it was written to; empty: none.
         request: of which it is the answer, as JSON.
+        warnings: of the configuration, a line each.
     """
 
     graph: nx.DiGraph[int]
     answers: Mapping[str, Answers]
     output: str = ""
     request: Mapping[str, Any] | None = None
+    warnings: Sequence[str] = ()
 
     kind = "graph"
 
@@ -81,7 +83,7 @@ class GraphReport(Result):
             notes.append(f"Not judged here, since they are over terminal states: {', '.join(left)}.")
         if self.output:
             notes.append(f"The graph is in {self.output}.")
-        return [*out, fitted("\n".join(notes))]
+        return [*out, fitted("\n".join([*notes, *self.warnings]))]
 
     def rows(self, a: Answers) -> Iterator[Row]:
         """What is said of a property, a row each."""
@@ -134,6 +136,7 @@ class GraphReport(Result):
             "symmetry_off": data["symmetry_off"],
             "properties": list(data["properties"]),
             "not_judged": list(data["not_judged"]),
+            "warnings": list(self.warnings),
             "violations": [answer_json(self.graph, a) for a in self.answers.values()],
             "output": self.output or None,
             "exit_code": self.exit_code,

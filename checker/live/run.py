@@ -101,14 +101,14 @@ class LiveRun:
         code: the model.
         threads: for the fault phase.
         fair: the classes of steps that are taken sooner or later, as bits; all unless one says.
-        goals: what is asked after; all that the protocol has unless one says.
+        goals: what is asked after; all that the protocol has by default unless one says.
     """
 
     def __init__(
         self, code: LiveCode, threads: int = 0, fair: int = ALL, goals: Sequence[ProgressProperty] | None = None
     ) -> None:
         self.code, self.fair = code, fair
-        self.goals = tuple(code.phase.goals if goals is None else goals)
+        self.goals = tuple((g for g in code.phase.goals if g.default) if goals is None else goals)
         self.moves = moves_of(code)
         self.words = Block(8 * (2 + 2 * len(self.moves)))
         self.words.put(1, len(self.moves))

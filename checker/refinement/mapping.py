@@ -146,7 +146,7 @@ def follow_step(s: State) -> None:
         follow_follower(s, s.event_process, s.event_peer, s.event_message)
     elif s.event == TO_LEADER or s.event == REPEAT_TO_LEADER:
         follow_leader(s, s.event_process, s.event_peer)
-    elif s.event == ABCAST:
+    elif s.event == ABCAST and s.role[s.event_process] == LEADING:  # `counter-rolls-over` may give up instead
         follow_abcast(s, s.event_process)
     p = s.event_process
     if p != NOBODY and s.was_active == 1 and s.role[p] != FOLLOWING and s.role[p] != LEADING:

@@ -72,6 +72,7 @@ def answer(request: GraphRequest, watch: Watch | None = None) -> GraphReport:
     """
     from checker.graph.questions import answers
     from checker.graph.report import GraphReport
+    from checker.report.disjoint import disjoint_notes
     from traces.causality.graphml import graphml_of
 
     output = Path(request.output) if request.output else None
@@ -81,7 +82,8 @@ def answer(request: GraphRequest, watch: Watch | None = None) -> GraphReport:
     found = {name: said for name in graph.graph["properties"] if (said := answers(graph, name)) is not None}
     if output is not None:
         save_file(output, graphml_of(graph).encode())
-    return GraphReport(graph, found, request.output, request.as_json())
+    _, configuration = request.exploration.checks()
+    return GraphReport(graph, found, request.output, request.as_json(), disjoint_notes(configuration))
 
 
 def state_graph(request: GraphRequest, watch: Watch | None = None) -> nx.DiGraph[int]:

@@ -122,7 +122,7 @@ def with_room(c: Configuration) -> Configuration:
 
 
 def chosen_goals(given: Sequence[str], there: Sequence[ProgressProperty]) -> list[ProgressProperty]:
-    """Return the progress properties named, or all.
+    """Return the progress properties named, or all that are judged unless named.
 
     Raises:
         RequestError: there is no such one.
@@ -132,7 +132,7 @@ def chosen_goals(given: Sequence[str], there: Sequence[ProgressProperty]) -> lis
         if name not in known:
             hint = near(name, list(known)) or f"; there are {', '.join(known)}"
             raise RequestError(f"there is no progress property {name!r}{hint}")
-    return [known[name] for name in given] or list(there)
+    return [known[name] for name in given] or [goal for goal in there if goal.default]
 
 
 def compiled(model: Model, request: LiveRequest) -> tuple[LiveCode, str] | None:

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from zabspec.timed.planned import CapacityPlan
     from zabspec.timed.setting import Disk, Setting
 
-__all__ = ["PlanRequest", "answer"]
+__all__ = ["QUORUMS", "PlanRequest", "answer"]
+
+QUORUMS = ("majority", "all")
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,9 @@ class PlanRequest(Request):
         forced_write: nanoseconds that forcing the log takes; None: as the disk has it.
         size: bytes of an operation.
         outstanding: operations not yet delivered at any time.
+        slow: followers that are slow, the last ones.
+        slow_by: nanoseconds that each message to a slow follower, or from it, takes besides.
+        quorum: `majority`, or `all`: the only quorum is all servers.
     """
 
     kind: ClassVar[str] = "plan"
@@ -37,6 +42,9 @@ class PlanRequest(Request):
     forced_write: int | None = None
     size: int = 1024
     outstanding: int = 1000
+    slow: int = 0
+    slow_by: int = 10_000_000
+    quorum: str = "majority"
 
     def setting(self) -> Setting:
         """Return what is simulated.
@@ -50,10 +58,14 @@ class PlanRequest(Request):
 
         try:
             disk = self.forced_disk()
-            for name in ("servers", "latency", "size", "outstanding"):
-                check_held(f"--{name}", getattr(self, name))
+            for name in ("servers", "latency", "size", "outstanding", "slow_by"):
+                check_held(f"--{name.replace('_', '-')}", getattr(self, name))
         except ConfigError as problem:
             raise RequestError(str(problem)) from None
+        if not 0 <= self.slow < self.servers:
+            raise RequestError(f"--slow must be 0 to {self.servers - 1}, not {self.slow}: the leader is not slow")
+        if self.quorum not in QUORUMS:
+            raise RequestError(f"--quorum must be {' or '.join(QUORUMS)}, not {self.quorum!r}")
         return Setting(
             self.servers,
             disk,
@@ -61,6 +73,9 @@ class PlanRequest(Request):
             outstanding=self.outstanding,
             round_trip=self.latency,
             jitter=self.latency // 20,
+            slow=self.slow,
+            slow_by=self.slow_by if self.slow else 0,
+            unanimous=self.quorum == "all",
         )
 
     def forced_disk(self) -> Disk:

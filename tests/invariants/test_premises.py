@@ -32,6 +32,7 @@ from zabspec.zab import (
     NEWEPOCH,
     NEWLEADER,
     SYNCHRONIZATION,
+    SYNCHRONIZING,
     last,
     promises,
 )
@@ -339,6 +340,12 @@ def two_lead_at_once(s: Synthetic) -> Iterator[None]:
     s.state.stage[0] = 4
 
 
+def the_last_process_may_broadcast(s: Synthetic) -> Iterator[None]:
+    leads(s, 2, 1)
+    yield
+    s.state.ready[2] = True
+
+
 PREMISES: tuple[tuple[str, Story], ...] = (
     ("ladis-total-order", the_same_two),
     ("reliable-delivery", nothing_more_under_a_leader),
@@ -374,6 +381,7 @@ PREMISES: tuple[tuple[str, Story], ...] = (
     ("durability", established_when_a_quorum_had_it),
     ("delivered-stands", replaced_after_a_delivery),
     ("previous-leader-abandoned", two_lead_at_once),
+    ("one-active-primary", the_last_process_may_broadcast),
     ("ladis-previous-leader-abandoned", two_lead_at_once),
     ("tree-writes", two_writes_answered),
     ("tree-writes", two_writes_one_of_which_was_known),
@@ -436,6 +444,18 @@ def test_a_leader_that_a_quorum_follows_is_not_abandoned(name: str) -> None:
     assert verdict()
 
 
+def test_two_primaries_may_broadcast_at_one_moment_when_both_are_ready() -> None:
+    s = blank("one-active-primary")
+    for l, epoch in ((0, 1), (2, 2)):
+        leads(s, l, epoch)
+    holds = s.names["one_active_primary"]
+    assert holds(s.state)
+    s.state.ready[0] = True
+    assert holds(s.state)
+    s.state.ready[2] = True
+    assert "p0 may broadcast in epoch 1, and p2 in epoch 2" in sentence_of(holds(s.state))
+
+
 def test_who_has_promised_another_epoch_has_abandoned_the_leader() -> None:
     s = blank("previous-leader-abandoned")
     leads(s, 1, 1)
@@ -483,6 +503,7 @@ STEP_PREMISES = {
     "invariant-2": ["f.3.2 at 1", "f.3.2 at 2"],
     "invariant-3": ["f.2.1 at 2", "f.2.1 at 1", "f.3.2 at 2"],
     "invariant-4": ["l.1.2+l.2.1 at 1"],
+    "service-goes-on": [],  # nobody leads with three; `lost_follower` meets it
 }
 
 
@@ -518,6 +539,20 @@ def test_a_premise_is_met_at_these_steps_and_no_other(name: str) -> None:
     assert [step for step, met in second_epoch().met if name in met] == STEP_PREMISES[name]
 
 
+def test_a_leader_loses_a_follower_and_has_a_quorum_without_it() -> None:
+    run, (before, after) = lost_follower()
+    witness = python_names(run.model.configuration)[property_named("service-goes-on", PROPERTIES).witness.__name__]
+    assert witness(before, after, after)
+    before.Q[0].discard(1)  # the leader alone is no quorum
+    assert not witness(before, after, after)
+    before.Q[0].add(1)
+    before.Q[0].discard(2)  # what is lost was no follower yet
+    assert not witness(before, after, after)
+    before.Q[0].add(2)
+    before.stage[0] = SYNCHRONIZING
+    assert not witness(before, after, after)
+
+
 def test_what_is_proposed_and_not_accepted_is_no_premise() -> None:
     run, (before, after) = second_proposal()
     witness = python_names(run.model.configuration)[property_named("invariant-2", PROPERTIES).witness.__name__]
@@ -546,6 +581,13 @@ def second_proposal() -> tuple[Run, Altered]:
     run.abcast(0)
     run.follower(1)
     return run, stepped(run, lambda: run.follower(1))
+
+
+def lost_follower() -> tuple[Run, Altered]:
+    """The leader of all three learns that process 2 is lost."""
+    run = Run().establish(0, 1, 2)
+    run.time_out(2)
+    return run, stepped(run, lambda: run.leader_learns(0, 2))
 
 
 def second_delivery() -> tuple[Run, Altered]:
@@ -656,6 +698,14 @@ def offered_something_else(run: Run, before: StateView, after: StateView) -> Non
     sent[len(sent) - 1] = make(epoch=1)
 
 
+def no_longer_established(run: Run, before: StateView, after: StateView) -> None:
+    after.stage[0] = SYNCHRONIZING
+
+
+def no_longer_ready(run: Run, before: StateView, after: StateView) -> None:
+    after.ready[0] = False
+
+
 def accepted_less(run: Run, before: StateView, after: StateView) -> None:
     after.history[2].remove(1)
 
@@ -687,6 +737,7 @@ ALTERED = {
         accepted_in_another_epoch, accepted_under_the_same_zxid, accepted_below, accepted_below_its_promise,
     ),
     second_delivery: (delivered_out_of_order, delivered_second_out_of_order, delivered_under_the_same_zxid),
+    lost_follower: (no_longer_established, no_longer_ready),
     initial_history_accepted: (accepted_less, accepted_in_another_order, accepted_below_its_promise),
     history_offered: (
         offered_less, offered_in_another_order, offered_under_another_epoch, offered_something_else,
@@ -703,6 +754,8 @@ STEP_BREAKS = {
     delivered_second_out_of_order: "invariant-2",
     delivered_under_the_same_zxid: "invariant-2",
     accepted_below_its_promise: "invariant-3",
+    no_longer_established: "service-goes-on",
+    no_longer_ready: "service-goes-on",
     offered_less: "invariant-4",
     offered_in_another_order: "invariant-4",
     offered_under_another_epoch: "invariant-4",

@@ -364,6 +364,16 @@ def test_no_trace_is_reenacted_on_servers_that_count_majorities(tmp_path: Path) 
     plan_for(build_trace(Model(Configuration("zookeeper", start="established")), None, []), "")
 
 
+@pytest.mark.parametrize("weights", ["3,3,-3", "1,1,1"])
+def test_a_graph_says_that_quorums_do_not_intersect(weights: str, tmp_path: Path) -> None:
+    given = (f"weight.{k}={w}" for k, w in enumerate(weights.split(","), 1))
+    config = zoo(tmp_path, 3, "group.1=1:2:3", *given)
+    few = ("graph", "--quorums", config, *SMALL, "--depth", "3", "--property", "integrity")
+    said = " ".join(run(*few).output.split())
+    told = json.loads(run(*few, "--json").stdout)["warnings"]
+    assert ("warning: the quorums {p0} and {p1} do not intersect" in said) == bool(told) == (weights == "3,3,-3")
+
+
 def test_a_check_names_its_file_from_its_own_folder(tmp_path: Path) -> None:
     zoo(tmp_path, 3, "group.1=1:2:3", "weight.1=2")
     size = 'quorums = "zoo.cfg"\ntxns = 1\ntimeouts = 0\ncrashes = 0\nlosses = 0\n'

@@ -60,7 +60,10 @@ FULL: dict[str, dict[str, Any]] = {
     "realise": {"trace": "t.json", "attempts": 3, "time_limit": 2.0, "threads": 1},
     "quorums": {"config": "zoo.cfg", "seed": 2**32 - 1, "query_limit": 0.5},
     "prove": {"mutant": "no-promise", "seeds": (3,), "query_limit": 1.0, "search": 2.0},
-    "plan": {"servers": 5, "latency": 10**6, "disk": "ssd", "forced_write": 10**6, "size": 512, "outstanding": 7},
+    "plan": {
+        "servers": 5, "latency": 10**6, "disk": "ssd", "forced_write": 10**6, "size": 512, "outstanding": 7,
+        "slow": 2, "slow_by": 10**6, "quorum": "all",
+    },
     "sweep": {
         "folder": "swept", "seeds": ("1:9",), "protocol": ("zab",), "variant": ("none",), "network": ("fifo",),
         "oracle": ("lab",), "nodes": (3, 5), "rounds": (9,), "proposals": (2,), "delay": ("1:3",),
@@ -145,6 +148,7 @@ def test_what_cannot_be_is_no_request(kind: str, values: dict[str, Any], sentenc
         (plan.PlanRequest(servers=99), "--servers must be 2 to 13, not 99"),
         (plan.PlanRequest(latency=3), "--latency must be 0.05 to 20 ms"),
         (plan.PlanRequest(size=0), "--size must be 128 to 16384 bytes"),
+        (plan.PlanRequest(quorum="both"), "--quorum must be majority or all, not 'both'"),
         (plan.PlanRequest(outstanding=0), "--outstanding must be 1 to 1000"),
         (plan.PlanRequest(disk="ssb"), "there is no disk 'ssb'; did you mean ssd?"),
         (plan.PlanRequest(disk="none", forced_write=10**6), "--forced-write does not go with --disk none"),

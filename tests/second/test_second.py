@@ -24,6 +24,7 @@ from invariants.registry import STEP
 from tests.second.generator import Generated, protocol
 from tests.second.generator.coverage import CONSTRUCTS, constructs, table
 from tests.second.generator.favoured import drawn, need_of
+from tests.second.generator.systems import may_count, with_system
 from tests.second.harness import tlc
 from tests.second.harness.book import ROOT, Book, Reference
 from tests.second.harness.campaign import coverage_lines, done_before, summary, write
@@ -37,6 +38,7 @@ from tests.second.harness.stepping import Interpreted, Steps
 from tests.second.harness.tlc import parsed
 from tests.second.plants import PLANTS
 from zabspec.language import LanguageError
+from zabspec.quorums import system_of
 
 FAST = (17, 201, 204)
 MORE = tuple(range(200, 208))
@@ -169,6 +171,29 @@ def test_a_budget_that_binds_stays_small(tmp_path: Path, reference: Reference) -
 def test_a_step_that_cannot_be_favoured_is_refused(wanted: str) -> None:
     with pytest.raises(ValueError, match=r"cannot be favoured|there is no such step|no protocol is of"):
         need_of(wanted)
+
+
+def test_a_favoured_protocol_asks_for_quorums_of_its_system() -> None:
+    for seed in (7001, 7003):
+        made = drawn(seed, ["quorums"])
+        assert "is_quorum(" in made.text
+        assert not may_count(made.text)
+        assert made.request == with_system(made.request)
+        assert made.request["quorums"]
+        larger = with_system({**made.request, "nodes": 3})
+        assert system_of(larger["quorums"]).nodes == 3
+        assert "is_quorum(" not in drawn(seed).text
+        assert "quorums" not in drawn(seed).request
+
+
+@pytest.mark.parametrize(
+    ("quorums", "orders"), [("", 6), ("weights 2,2,1", 6), ("weights 2,1,1", 2), ("groups {1,2},{3}", 6)]
+)
+def test_renamings_of_the_reference_keep_the_system(quorums: str, orders: int) -> None:
+    ballots = str(Path(__file__).parents[1] / "quorums" / "ballots.py")
+    asked = {"protocol": ballots, "nodes": 3, "network": "datagrams", "budgets": {"asks": 1}, "quorums": quorums}
+    question = Question({**asked, "properties": []})
+    assert len(Renamer(question.plain, question.configuration.quorums).orders) == orders
 
 
 def test_a_request_keeps_what_a_favoured_step_needs() -> None:

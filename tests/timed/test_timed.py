@@ -188,6 +188,41 @@ def test_what_is_out_of_range_is_refused() -> None:
             Setting(**{"servers": 3, **wrong})  # type: ignore[arg-type]
 
 
+# --- slow followers --------------------------------------------------------------------------------
+
+LAG = HELD["--slow-by"][1]
+
+
+@pytest.mark.parametrize("servers", [3, 5, 7])
+def test_a_slow_minority_does_not_slow_the_quorum(servers: int) -> None:
+    """LADIS'08 5: "a slow server will not affect bursty throughput since fast quorums of servers that do not contain
+    the slow server can ack the messages". Nor does any operation wait for it that is alone."""
+    alike = Setting(servers, DISKS["ssd"], operations=FEW)
+    slow = replace(alike, slow=(servers - 1) // 2, slow_by=LAG)
+    assert measure(slow).throughput == pytest.approx(measure(alike).throughput, rel=0.03)
+    alone = replace(slow, outstanding=1, operations=60)
+    assert max(measure(alone).latencies) <= bounds(replace(alone, slow=0)).most
+
+
+@pytest.mark.parametrize(("servers", "slow", "unanimous"), [(3, 1, True), (13, 1, True), (2, 1, False), (5, 3, False)])
+def test_a_quorum_that_needs_a_slow_server_waits_for_it(servers: int, slow: int, unanimous: bool) -> None:
+    """Each operation goes to a slow server and back: where a quorum has to be all of them, or most are slow."""
+    alike = Setting(servers, DISKS["ssd"], outstanding=100, operations=600)
+    setting = replace(alike, slow=slow, slow_by=LAG, unanimous=unanimous)
+    assert min(measure(setting).latencies) >= 2 * LAG
+    assert measure(setting).throughput < measure(alike).throughput / 2
+    assert min(measure(replace(setting, outstanding=1, operations=60)).latencies) >= 2 * LAG
+
+
+def test_a_plan_says_what_slow_followers_make() -> None:
+    few = ("--latency", "1ms", "--disk", "none", "--outstanding", "20", "--slow", "1")
+    plain, needed = (json.loads(planned(*few, *more, "--json").stdout) for more in ((), ("--quorum", "all")))
+    assert plain["throughput"]["mean"] > 0.9 * plain["alike"]["throughput"]
+    assert needed["throughput"]["mean"] < 0.2 * needed["alike"]["throughput"]
+    assert (plain["requested"]["survives"], needed["requested"]["survives"]) == (1, 0)
+    assert "1 follower slow makes" in " ".join(planned(*few).stdout.split())
+
+
 # --- over seeds ----------------------------------------------------------------------------------------
 
 
@@ -262,6 +297,8 @@ def test_a_plan_for_people_fits_a_terminal_and_prints_what_it_assumes() -> None:
         ("--disk none --forced-write 1ms", "does not go with --disk none"),
         ("--forced-write 1s", "--forced-write must be 0.05 to 50 ms"),
         ("--outstanding 1001", "--outstanding must be 1 to 1000"),
+        ("--slow 3", "--slow must be 0 to 2, not 3"),
+        ("--slow 1 --slow-by 21ms", "--slow-by must be 0 to 20 ms, not 21 ms"),
     ],
 )
 def test_a_plan_beyond_what_the_model_was_held_against_is_refused(words: str, said: str) -> None:

@@ -357,6 +357,8 @@ class Variant:
         safe: whether every property is expected to hold.
         over: variants of which it takes the place where both change one function, if they are asked for together.
         repairs: it mends a rule: `--repair` takes it.
+        gives_up: from the number of transactions to how often its rules end an iteration without a fault; each may
+            begin one more epoch. None: never.
     """
 
     name: str
@@ -366,6 +368,7 @@ class Variant:
     safe: bool = False
     over: tuple[str, ...] = ()
     repairs: bool = False
+    gives_up: Callable[[int], int] | None = None
 
 
 @dataclass(frozen=True)

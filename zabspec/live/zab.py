@@ -44,9 +44,18 @@ def waits_to_deliver(s: State, p: Node, named: Node) -> bool:
     return s.delivered_length[p] < len(s.log[named])
 
 
+def waits_to_serve(s: State, p: Node, named: Node) -> bool:
+    """Smooth failure handling (LADIS'08 2): while a quorum is up, whichever, the process named serves: it is the
+    established leader, its primary may broadcast, and all of its log is committed."""
+    if p != named or not quorum_is_up(s):
+        return False
+    return s.role[p] != LEADING or s.stage[p] != ESTABLISHED or not s.ready[p] or s.committed[p] < len(s.log[p])
+
+
 GOALS = (
     ProgressProperty("follows", "DSN'11 VI.D", waits_to_follow),
     ProgressProperty("joins", "DSN'11 VI.D", waits_to_join, holds_with=YIELDS),
     ProgressProperty("commits", "DSN'11 claim 7", waits_to_commit),
     ProgressProperty("delivers", "DSN'11 VI.D", waits_to_deliver, holds_with=YIELDS),
+    ProgressProperty("serves", "LADIS'08 2", waits_to_serve, default=False),
 )

@@ -238,6 +238,11 @@ class Protocol:
             return self.variants[variant].overrides
         return self.stacked(filter(None, self.combined(variant).split(",")))
 
+    def gives_up(self, variant: str, txns: int) -> int:
+        """How often the rules of a variant, or of several, end an iteration that no fault ends."""
+        parts = [self.variants[name] for name in variant.split(",") if name in self.variants]
+        return sum(v.gives_up(txns) for v in parts if v.gives_up)
+
     def stacked(self, names: Iterable[str]) -> dict[str, FunctionType]:
         """The functions of several variants.
 

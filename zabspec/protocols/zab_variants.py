@@ -10,14 +10,14 @@ expected of each, and in which configuration, the gallery says (`docs/variants.m
 from __future__ import annotations
 
 from zabspec.authoring.declaration import Variant
-from zabspec.history import abdeliver, end_leadership, end_synchronization
+from zabspec.history import abcast, abdeliver, end_leadership, end_synchronization
 from zabspec.language.lang import AnyMessage, Members, Node, State, Txn, forget
 from zabspec.protocols import zab_missing_only
 from zabspec.worlds.actor import disconnect, durable, send_to_follower, send_to_leader
 from zabspec.zab import (
     ACK_E, ACK_LD, BROADCAST, CEPOCH, COMMIT, COMMIT_LD, NEWEPOCH, NEWLEADER, PROMISING, PROPOSE, SYNCHRONIZATION,
     SYNCHRONIZING, accept_history, become_established, commit, committed_for_joiner, compare_zxid, deliver_up_to, f_3_1,
-    last, quorum, receives_proposals, to_election, zxid_le,
+    l_3_1, last, next_counter, quorum, receives_proposals, to_election, zxid_le,
 )  # fmt: skip
 
 __all__ = ["VARIANTS"]
@@ -49,6 +49,11 @@ def send_current_epoch(s: State, f: Node) -> None:
 def half_quorum(s: State, members: Members) -> bool:
     """Half of the processes, rounded down: two of these need not intersect."""
     return len(members) >= s.NODES // 2
+
+
+def all_of_them(s: State, members: Members) -> bool:
+    """Every process has to be there."""
+    return len(members) == s.NODES
 
 
 def takes_late_cepoch(s: State, l: Node, m: CEPOCH) -> bool:
@@ -155,6 +160,36 @@ def commit_in_any_phase(s: State, f: Node, m: COMMIT_LD) -> None:
         s.phase[f] = BROADCAST
         if s.leader[f] == f:
             f_3_1(s, f)
+
+
+# --- Phase 3: zxids ----------------------------------------------------------------------------
+
+
+def last_counter(s: State) -> int:
+    """The last value of an epoch's counter; ZooKeeper's is 2**32 - 1."""
+    return 2
+
+
+def roll_over(s: State, p: Node) -> None:
+    """V, l.3.1: a request that comes when the counter has its last value ends the leadership: its transaction is of a
+    later epoch."""
+    if next_counter(s, p) > last_counter(s):
+        to_election(s, p)
+    else:
+        l_3_1(s, p, abcast(s, p, s.new_epoch[p], next_counter(s, p)))
+
+
+def rollovers(txns: int) -> int:
+    """How many leaderships can end by `roll_over`: each after a transaction, and before another."""
+    return max(0, txns - 1)
+
+
+def wrapped_counter(s: State, l: Node) -> int:
+    """l.3.1: the counter begins again after its last value, in the same epoch."""
+    t = last(s.log[l])
+    if t.epoch == s.new_epoch[l] and t.counter < last_counter(s):
+        return t.counter + 1
+    return 1
 
 
 # --- Phase 3 -----------------------------------------------------------------------------------
@@ -349,6 +384,13 @@ TABLE = (
         summary="half of the processes, rounded down, are a quorum",
         overrides={"quorum": half_quorum},
     ),
+    Variant(
+        name="unanimous",
+        rule="II.1",
+        summary="all processes together are the only quorum",
+        safe=True,
+        overrides={"quorum": all_of_them},
+    ),
     # Phase 1: the initial history
     Variant(
         name="history-by-zxid",
@@ -413,6 +455,24 @@ TABLE = (
         ),
         safe=True,
         overrides={"commit_newleader": commit_newleader_again, "f_2_2": commit_in_any_phase},
+    ),
+    # Phase 3: zxids
+    Variant(
+        name="counter-wraps",
+        rule="l.3.1",
+        summary="the counter of a zxid has two values, and begins again in the same epoch",
+        overrides={"next_counter": wrapped_counter},
+    ),
+    Variant(
+        name="counter-rolls-over",
+        rule="l.3.1",
+        summary=(
+            "the counter of a zxid has two values; a leader that has used the last one gives up leadership when the "
+            "next request comes, as ZooKeeper's does"
+        ),
+        safe=True,
+        overrides={"on_abcast": roll_over},
+        gives_up=rollovers,
     ),
     # Phase 3
     Variant(

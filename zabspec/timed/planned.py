@@ -8,7 +8,7 @@ from typing import Any
 
 from zabspec.authoring.declaration import ConfigError
 from zabspec.timed.run import Measured, measure
-from zabspec.timed.setting import GIGABIT, MOST_OUTSTANDING, MOST_SERVERS, Disk, Setting
+from zabspec.timed.setting import GIGABIT, MOST_OUTSTANDING, MOST_SERVERS, MOST_SLOW, Disk, Setting
 from zabspec.timed.theory import bounds
 
 __all__ = ["HELD", "CapacityPlan", "check_held", "plan"]
@@ -21,6 +21,7 @@ HELD: dict[str, tuple[int, int, int, str]] = {
     "--latency": (50 * MICROSECOND, 20 * MILLISECOND, MILLISECOND, " ms"),
     "--size": (128, 16 << 10, 1, " bytes"),
     "--outstanding": (1, MOST_OUTSTANDING, 1, ""),
+    "--slow-by": (0, MOST_SLOW, MILLISECOND, " ms"),
     "--forced-write": (50 * MICROSECOND, 50 * MILLISECOND, MILLISECOND, " ms"),
 }
 CYCLES = 6  # rounds of all outstanding operations in a run
@@ -42,6 +43,7 @@ class CapacityPlan:
         interface, disk: which part of the time each is busy at the leader.
         batch: operations to a forced write.
         more: mean throughput and latency with one more server; None: that is beyond what the model was held against.
+        alike: mean throughput and latency with no slow follower; None: there is none.
     """
 
     throughput: tuple[float, float, float]
@@ -53,6 +55,7 @@ class CapacityPlan:
     disk: float
     batch: float
     more: tuple[float, float] | None
+    alike: tuple[float, float] | None
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -98,9 +101,8 @@ def plan(setting: Setting, seeds: int = 3) -> CapacityPlan:
     alone = [r for s in alone_of(setting).seeds(range(1, seeds + 1)) for r in measure(s).latencies]
     more = None
     if setting.servers < MOST_SERVERS:
-        larger = replace(setting, servers=setting.servers + 1)
-        latencies = [measure(s).latency for s in alone_of(larger).seeds(range(1, seeds + 1))]
-        more = (mean([r.throughput for r in loaded(larger, seeds)]), mean(latencies))
+        more = expected(replace(setting, servers=setting.servers + 1), seeds)
+    alike = expected(replace(setting, slow=0, slow_by=0), seeds) if setting.slow else None
     first = runs[0]
     return CapacityPlan(
         (min(rates), mean(rates), max(rates)),
@@ -112,7 +114,14 @@ def plan(setting: Setting, seeds: int = 3) -> CapacityPlan:
         first.disk,
         first.batch,
         more,
+        alike,
     )
+
+
+def expected(setting: Setting, seeds: int) -> tuple[float, float]:
+    """Mean throughput with all outstanding, and latency of an operation that is alone."""
+    alone = [measure(s).latency for s in alone_of(setting).seeds(range(1, seeds + 1))]
+    return mean([r.throughput for r in loaded(setting, seeds)]), mean(alone)
 
 
 def loaded(setting: Setting, seeds: int) -> list[Measured]:

@@ -100,11 +100,12 @@ def machine() -> Machine:
 def fill(s: StateView, setting: Setting) -> None:
     """Write what a run is asked into a state of zeros."""
     disk = setting.disk
-    s.MAJORITY = setting.servers // 2 + 1
+    s.MAJORITY = setting.quorum
     s.servers = setting.servers
     s.seed = setting.seed - (setting.seed >> 63 << 64)
     s.operations, s.outstanding = setting.operations, setting.outstanding
     s.one_way, s.jitter = setting.round_trip // 2, setting.jitter
+    s.slow, s.slow_by = setting.slow, setting.slow_by
     s.proposal_time = setting.sending(setting.proposal_bytes)
     s.small_time = setting.sending(setting.small_bytes)
     s.disk = bool(disk.force or disk.rate)

@@ -15,6 +15,7 @@ SECOND = 1_000_000_000  # nanoseconds, in which all times are
 MOST_SERVERS = 13  # as many as Figure 6 has
 MOST_OPERATIONS = 8_000  # room for so many in a history
 MOST_OUTSTANDING = 1_000  # as many as the paper's benchmark keeps
+MOST_SLOW = 20_000_000  # nanoseconds that a message to a slow follower, or from it, may take besides
 
 # A packet of ZooKeeper's leaders and followers: a type (4 bytes), a zxid (8), the length of its data (4), and how many
 # identities follow (4), none; then the data, which of a proposal is the operation.
@@ -71,6 +72,9 @@ class Setting:
         bandwidth: bits a second that a server's one interface sends.
         disk: to which each server forces its log.
         seed: what jitter and forced writes are drawn from.
+        slow: how many followers, the last ones, are slow.
+        slow_by: nanoseconds that a message to a slow follower, or from it, takes besides.
+        unanimous: the only quorum is all servers; else majorities are.
     """
 
     servers: int
@@ -82,6 +86,9 @@ class Setting:
     jitter: int = 5_000
     bandwidth: int = GIGABIT
     seed: int = 1
+    slow: int = 0
+    slow_by: int = 0
+    unanimous: bool = False
 
     def __post_init__(self) -> None:
         """
@@ -94,6 +101,8 @@ class Setting:
         self.within("operations", self.operations, 1, MOST_OPERATIONS)
         self.within("round trip, in ns,", self.round_trip, 0, 10 * SECOND)
         self.within("jitter, in ns,", self.jitter, 0, SECOND)
+        self.within("slow followers", self.slow, 0, self.servers - 1)
+        self.within("delay of a slow follower, in ns,", self.slow_by, 0, MOST_SLOW)
         self.within("bandwidth, in bits a second,", self.bandwidth, 1_000_000, 100 * GIGABIT)
         self.within("forced write, in ns,", self.disk.force, 0, 10 * SECOND)
         self.within("spread of a forced write, in ns,", self.disk.spread, 0, self.disk.force)
@@ -102,6 +111,16 @@ class Setting:
     def within(what: str, value: int, low: int, high: int) -> None:
         if not low <= value <= high:
             raise ConfigError(f"the {what} must be {low:,} to {high:,}, not {value:,}")
+
+    @property
+    def quorum(self) -> int:
+        """How many servers a quorum has at least."""
+        return self.servers if self.unanimous else self.servers // 2 + 1
+
+    @property
+    def survives(self) -> int:
+        """How many crashes leave a quorum."""
+        return self.servers - self.quorum
 
     @property
     def proposal_bytes(self) -> int:

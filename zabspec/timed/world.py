@@ -19,7 +19,7 @@ from zabspec.zab import ACK, BROADCAST, COMMIT, ESTABLISHED, FOLLOWING, LEADING,
 __all__ = ["NEVER", "RING", "timed_fields"]
 
 NEVER = 2**62  # a time that does not come
-RING = 4096  # messages that may be on their way from one process to another: a proposal and a commit an operation
+RING = 16_384  # messages that may be on their way from one process to another: a proposal and a commit an operation
 EPOCH = 1  # the epoch that is established
 
 DOWN_WAY, UP_WAY, DISK = 0, 1, 2  # what happens next: a follower receives, its leader receives, a disk is done
@@ -33,7 +33,7 @@ def timed_fields(nodes: int, message: MessageUnion, operations: int) -> tuple[Fi
     ring = Int(0, RING)
     way = (NODE, RING)
     return (
-        Field("MAJORITY", Int(1, nodes), Role.ENVIRONMENT, (), "of the servers there are"),
+        Field("MAJORITY", Int(1, nodes), Role.ENVIRONMENT, (), "of the servers there are, or all of them"),
         Field("servers", Int(0, nodes), net, (), "how many there are"),
         Field("seed", Int(-(2**63), 2**63 - 1), net, (), "what is drawn is drawn from it"),
         Field("draws", Int(0, 2**40), net, (), "how often it was drawn"),
@@ -46,6 +46,8 @@ def timed_fields(nodes: int, message: MessageUnion, operations: int) -> tuple[Fi
         Field("ended", time, net, (operations,), "when the leader delivered it"),
         Field("one_way", time, net, (), "what a message takes from one interface to another"),
         Field("jitter", time, net, (), "and as much more at most"),
+        Field("slow", Int(0, nodes), net, (), "how many of the servers, the last ones, are slow"),
+        Field("slow_by", time, net, (), "what a message to a slow server, or from it, takes besides"),
         Field("proposal_time", time, net, (), "what the interface takes to send a proposal"),
         Field("small_time", time, net, (), "what it takes to send another message"),
         Field("interface_free", time, net, (NODE,), "when the interface has sent what it has"),
@@ -163,19 +165,19 @@ def drawn(s: State, most: int) -> int:
 # --- the network ---------------------------------------------------------------------------------
 
 
-def sent(s: State, p: Node, takes: int) -> int:
-    """When a message that process p sends now arrives, if nothing before it is later."""
+def sent(s: State, p: Node, f: Node, takes: int) -> int:
+    """When a message that process p sends now arrives, if nothing before it is later; f is the follower of the two."""
     departs = max(s.now, s.interface_free[p]) + takes
     s.interface_free[p] = departs
     s.interface_busy[p] = s.interface_busy[p] + takes
-    return departs + s.one_way + drawn(s, s.jitter)
+    return departs + s.one_way + drawn(s, s.jitter) + (s.slow_by if f >= s.servers - s.slow else 0)
 
 
 def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
     """The leader sends m to follower f."""
     arrives = s.now
     if f != l:
-        arrives = sent(s, l, s.proposal_time if m.kind == PROPOSE else s.small_time)
+        arrives = sent(s, l, f, s.proposal_time if m.kind == PROPOSE else s.small_time)
     k = place_in(s.down_first[f], s.down_count[f])
     if s.down_count[f] > 0:
         arrives = max(arrives, s.down_at[f][k - 1 if k > 0 else RING - 1])
@@ -197,7 +199,7 @@ def send_up(s: State, f: Node, m: AnyMessage) -> None:
     """The follower's message leaves."""
     arrives = s.now
     if f != s.leader[f]:
-        arrives = sent(s, f, s.small_time)
+        arrives = sent(s, f, f, s.small_time)
     k = place_in(s.up_first[f], s.up_count[f])
     if s.up_count[f] > 0:
         arrives = max(arrives, s.up_at[f][k - 1 if k > 0 else RING - 1])

@@ -14,6 +14,7 @@ from random import Random
 from typing import Any
 
 from tests.second.generator.requests import NETWORKS, at_least
+from tests.second.generator.systems import may_count
 from tests.second.generator.text import Builder, Generated, protocol
 
 __all__ = ["NEEDS", "Need", "drawn", "favoured", "need_of"]
@@ -56,6 +57,7 @@ NEEDS = {
     "transactions": Need("", ("transactions=True",), features=frozenset({"transactions"})),
     "own_down": Need("", ("def is_down(",), features=frozenset({"own_down"})),
     "choosy": Need("connections", ("def oracle_may_name(",), features=frozenset({"choosy"})),
+    "quorums": Need("", ("is_quorum(",), features=frozenset({"quorums"})),
     "binding": Need("", ("def takes_other(",), features=frozenset({"binding"})),
 }
 
@@ -115,6 +117,8 @@ def favoured(seed: int, wanted: Sequence[str]) -> Generated:
         if world not in ("", there) or (DISK in need.source and not builder.words.disks):
             continue
         made = builder.built()
+        if "system" in made.request and may_count(made.text):
+            continue
         if not made.features["order"] and all(word in made.text for word in need.source):
             chosen = network or Random(f"favoured {seed}").choice(NETWORKS[there])
             request = over_network(made.request, there, chosen)

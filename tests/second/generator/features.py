@@ -11,8 +11,9 @@ import re
 from random import Random
 from typing import TYPE_CHECKING
 
-from tests.second.generator.kinds import FLAG, Cell, Mail, Number
+from tests.second.generator.kinds import FLAG, PROCESSES, Cell, Mail, Number
 from tests.second.generator.statements import indented
+from tests.second.generator.systems import DRAWS as SYSTEM_DRAWS
 
 if TYPE_CHECKING:
     from tests.second.generator.text import Builder
@@ -61,6 +62,8 @@ class Features:
             chance = random.random()  # drawn in any case: what is drawn after it does not depend on `wanted`
             if chance < SHARE or way.__name__ in self.wanted:
                 names += way(random)
+        if "quorums" in self.wanted:  # and in no other: what the seeds of usual campaigns give stays as it is
+            names += self.quorums(Random(f"{self.builder.seed} feature quorums"))
         return names
 
     def defined(self, name: str) -> bool:
@@ -187,6 +190,65 @@ class Features:
             ]  # fmt: skip
             names.append("claim-of-spending")
         return names
+
+    # --- quorums --------------------------------------------------------------------------------------
+
+    def quorums(self, random: Random) -> list[str]:
+        """Processes gather others, and decide once these are a quorum; properties ask whether sets are quorums."""
+        self.builder.system = random.randrange(SYSTEM_DRAWS)
+        self.words.cells += [
+            Cell("backers", PROCESSES, random.choice(("stored", "volatile"))),
+            Cell("backed", FLAG, random.choice(("stored", "volatile"))),
+        ]
+        for part in self.builder.parts:
+            if part[0] == "@receives" and random.random() < 0.8:
+                self.heard(random, part)
+        others = ["    for q in range(s.NODES):", "        if q != p:", "            s.backers[p].add(q)"]
+        gathers = random.choice((["    s.backers[p].add(p)"], ["    s.backers[p].add(p)"], others))
+        may = random.choice(("p not in s.backers[p]", "not is_quorum(s, s.backers[p])", "len(s.backers[p]) == 0"))
+        may = "len(s.backers[p]) == 0" if gathers is others else may
+        decides = random.choice(("enough(s, s.backers[p])", "is_quorum(s, s.backers[p])",
+                                 "not enough(s, s.backers[p]) and p in s.backers[p]"))  # fmt: skip
+        clears = ["    s.backers[p].clear()"] if random.random() < 0.3 else []
+        self.builder.parts += [
+            ["def enough(s: State, members: Members) -> bool:", "    return is_quorum(s, members)"],
+            ["def may_gather(s: State, p: Node) -> bool:", f"    return not s.backed[p] and {may}"],
+            ["@action(when=may_gather)", "def gathers(s: State, p: Node) -> None:", *gathers],
+            ["def may_decide(s: State, p: Node) -> bool:", f"    return not s.backed[p] and {decides}"],
+            ["@action(when=may_decide)", "def decides(s: State, p: Node) -> None:", "    s.backed[p] = True", *clears],
+        ]
+        return self.claims_of_quorums(random)
+
+    def heard(self, random: Random, part: Lines) -> None:
+        """A receipt adds its sender, or the process itself, to a set, and may decide."""
+        at = next(k for k, line in enumerate(part) if line.startswith("def "))
+        given = part[at].split("s: State, ")[1]
+        own = given.split(":")[0]
+        who = [word for word in ("source", "f", "l", "p") if f"{word}: Node" in given]
+        more = [f"    if enough(s, s.backers[{own}]):", f"        s.backed[{own}] = True"]
+        part[at + 1 : at + 1] = [
+            f"    s.backers[{own}].add({random.choice(who)})", *(more if random.random() < 0.4 else []),
+        ]  # fmt: skip
+
+    def claims_of_quorums(self, random: Random) -> list[str]:
+        """A property of states that asks of sets whether they are quorums."""
+        these = "{q for q in range(s.NODES) if s.backed[q]}"
+        alone = "s.backed[p] and not is_quorum(s, s.backers[p])"
+        tests = [
+            alone,
+            alone,
+            "s.backed[p] and not among",
+            "is_quorum(s, s.backers[p]) and s.backed[p]",
+        ]
+        self.builder.parts += [
+            ["def claim_of_quorums_premise(s: State) -> bool:", '    """Those that have decided are a quorum."""',
+             f"    return is_quorum(s, {these})"],
+            ["@safety(witness=claim_of_quorums_premise)", "def claim_of_quorums(s: State) -> bool:",
+             '    """Who has decided has what it needs."""', f"    among = is_quorum(s, {these})",
+             "    for p in range(s.NODES):",
+             f"        if {random.choice(tests)}:", "            return False", "    return True"],
+        ]  # fmt: skip
+        return ["claim-of-quorums"]
 
     # --- who is down, and whom an oracle names -------------------------------------------------------
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from tests.second.generator.systems import with_system
+
 if TYPE_CHECKING:
     from tests.second.generator.text import Builder
 
@@ -56,14 +58,14 @@ def request_for(b: Builder, properties: list[str]) -> dict[str, Any]:
         "max_depth": None,
         "properties": properties,
     }
-    return request
+    return with_system(request if b.system is None else {**request, "system": b.system})
 
 
 def at_least(request: Mapping[str, Any], least: Mapping[str, Any]) -> dict[str, Any]:
     """A request with no fewer processes, and no less of some budgets, than there have to be."""
     budgets = dict(request["budgets"])
     budgets |= {name: max(amount, budgets.get(name, 0)) for name, amount in least["budgets"].items()}
-    return {**request, "nodes": max(least["nodes"], request["nodes"]), "budgets": budgets}
+    return with_system({**request, "nodes": max(least["nodes"], request["nodes"]), "budgets": budgets})
 
 
 def at_most(request: Mapping[str, Any], most: Mapping[str, int]) -> dict[str, Any]:
@@ -77,6 +79,7 @@ def larger(request: dict[str, Any], random: Random) -> dict[str, Any]:
     raisable = [name for name, n in out["budgets"].items() if 0 < n < 3]
     if out["nodes"] < 2 or (out["nodes"] < 3 and random.random() < 0.5):
         out["nodes"] += 1
+        out = with_system(out)
     elif raisable and random.random() < 0.6:
         out["budgets"][random.choice(raisable)] += 1
     else:
@@ -96,10 +99,12 @@ def smaller(request: dict[str, Any], random: Random) -> dict[str, Any]:
     several = [name for name in reducible if out["budgets"][name] > 1]
     if out["nodes"] > 2 and random.random() < 0.5:
         out["nodes"] -= 1
+        out = with_system(out)
     elif several:
         out["budgets"][random.choice(several)] -= 1
     elif len(reducible) > 1:
         out["budgets"][random.choice(reducible)] = 0
     elif out["nodes"] > 1:
         out["nodes"] -= 1
+        out = with_system(out)
     return out

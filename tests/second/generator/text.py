@@ -63,6 +63,7 @@ NAMES = [
     "AnyMessage",
     "Bool",
     "Int",
+    "Members",
     "Message",
     "MessageName",
     "Node",
@@ -91,6 +92,7 @@ NAMES = [
     "progress",
     "invariant",
     "is_down",
+    "is_quorum",
     "observation",
     "on_disk",
     "receives",
@@ -161,6 +163,7 @@ class Builder:
         room: the text of `flight`; empty: what follows from its world.
         usual: the request does not say how much there is of its world's usual budgets.
         transactions: it abcasts and abdelivers.
+        system: which quorum system a request has; None: it counts majorities.
         least, most: of some budgets how much a request has at least, and at most.
     """
 
@@ -171,8 +174,9 @@ class Builder:
         self.room: str | None = None
         self.least: dict[str, int] = {}
         self.most: dict[str, int] = {}
+        self.system: int | None = None
         self.random = random = Random(f"second {seed}")
-        self.growth = (seed % 16) / 15 * (SMALL if "binding" in wanted else 1)
+        self.growth = (seed % 16) / 15 * (SMALL if wanted & {"binding", "quorums"} else 1)
         self.words = Vocabulary(
             world="connections" if random.random() < 0.45 else "datagrams",
             symmetric=random.random() < 0.7,

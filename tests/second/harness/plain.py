@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
+from tests.second.quorums import quorums_of
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.reference import MessageView, StateView
 from zabspec.language.schema import NODE, Field, Layout, Role
@@ -106,12 +107,24 @@ def plain_message(value: MessageView, union: MessageUnion) -> Any:
 
 
 class Renamer:
-    """Renames processes in plain states by their kinds alone (Y1), and finds the least of all renamings."""
+    """Renames processes in plain states by their kinds alone (Y1), and finds the least of all renamings.
 
-    def __init__(self, plain: Plain) -> None:
+    Args:
+        plain: how a state is written.
+        quorums: the quorum system: a renaming takes quorums to quorums, and other sets to others; empty: majorities.
+    """
+
+    def __init__(self, plain: Plain, quorums: str = "") -> None:
         self.plain = plain
         self.nodes = plain.layout.schema.nodes
-        self.orders = list(permutations(range(self.nodes)))
+        everybody = range(self.nodes)
+        sets = [c for k in range(self.nodes + 1) for c in combinations(everybody, k)]
+        is_quorum = quorums_of(quorums, self.nodes)
+        self.orders = [
+            order
+            for order in permutations(everybody)
+            if all(is_quorum(some) == is_quorum([order[p] for p in some]) for some in sets)
+        ]
         self.known: dict[str, tuple[str, int]] = {}
 
     def orbit(self, text: str) -> tuple[str, int]:

@@ -51,7 +51,8 @@ class Question:
         more = {k: v for k, v in request.get("sizes", {}).items() if k in ("txns", "max_epoch", "channel")}
         self.configuration = Configuration(
             protocol=name, variant=request.get("variant", ""), nodes=request["nodes"], network=request["network"],
-            budgets=budgets if own else "", start=request.get("start", ""), **world, **more,
+            budgets=budgets if own else "", start=request.get("start", ""),
+            quorums=request.get("quorums", ""), **world, **more,
         )  # fmt: skip
         self.model = Model(self.configuration)
         wanted = request["properties"]

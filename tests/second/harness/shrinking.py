@@ -13,6 +13,7 @@ from typing import Any
 
 from tests.second.generator import Generated
 from tests.second.generator.favoured import drawn
+from tests.second.generator.systems import with_system
 from tests.second.harness.book import Reference
 from tests.second.harness.checking import Outcome, compare, describe
 from tests.second.harness.question import Question
@@ -107,7 +108,7 @@ def smaller_requests(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if n:
             yield {**request, "budgets": {**request["budgets"], name: n - 1}}
     if request["nodes"] > 1:
-        yield {**request, "nodes": request["nodes"] - 1}
+        yield with_system({**request, "nodes": request["nodes"] - 1})
     for name in ("variant", "start"):
         if request.get(name):
             yield {**request, name: ""}
