@@ -23,6 +23,7 @@ from traces.zookeeper.replay import Replay, Replayed, replayed, replayed_on
 from traces.zookeeper.server import Directory, Server, listed
 from traces.zookeeper.snappy_kernel import unsnap
 from traces.zookeeper.snapshots import Snapshot, read_snapshot
+from traces.zookeeper.starting import REFUSES, Start, candidates, starts
 from traces.zookeeper.trees import DataTree
 from zabspec.ensemble import ConfigError, Ensemble, parse
 from zabspec.files import Unreadable, read_small
@@ -42,6 +43,7 @@ class Audit:
     Attributes:
         findings: the worst first, notes last.
         open: what cannot be concluded, a sentence each.
+        starts: what a start of each server comes to, by `release`; empty: by all that can have written the files.
         kept: what an audit after this one goes on from, of each server: its log replayed, and its restart.
     """
 
@@ -51,6 +53,8 @@ class Audit:
     quorums: str = ""
     open: list[str] = field(default_factory=list)
     kept: dict[tuple[str, str], Replay] = field(default_factory=dict)
+    starts: list[Start] = field(default_factory=list)
+    release: str = ""
 
     @property
     def verdict(self) -> str:
@@ -269,7 +273,7 @@ def load_kernels() -> None:
 
 def audit(
     directories: list[Directory], config: str | None = None, show_data: bool = False, digests: bool = True,
-    before: Audit | None = None, each: Each = in_threads, keep: bool = False,
+    before: Audit | None = None, each: Each = in_threads, keep: bool = False, release: str = "",
 ) -> Audit:  # fmt: skip
     """Audit an ensemble.
 
@@ -278,6 +282,7 @@ def audit(
         digests: replay the logs.
         before: an earlier audit of the same directories; what has not changed since is not read again.
         each: runs a function over many arguments: in threads, or as Spark tasks.
+        release: of the servers, for what starts; empty: all that can have written the files.
         keep: keep the trees that were replayed, for an audit that goes on from this one.
 
     Raises:
@@ -293,7 +298,7 @@ def audit(
 
     def judged(servers: list[Server]) -> Audit:
         replays = replay_all(servers, each, kept) if digests else {}
-        return conclude(servers, replays, quorums, show_data, each, kept)
+        return conclude(servers, replays, quorums, show_data, each, kept, release)
 
     out = judged(servers)
     for _ in range(AGAIN):
@@ -335,7 +340,7 @@ def replay_all(servers: list[Server], each: Each, kept: dict[tuple[str, str], Re
 
 def conclude(
     servers: list[Server], replays: dict[str, Replayed], quorums: Quorums, show_data: bool, each: Each,
-    kept: dict[tuple[str, str], Replay] | None = None,
+    kept: dict[tuple[str, str], Replay] | None = None, release: str = "",
 ) -> Audit:  # fmt: skip
     """Findings from what was read."""
     found: list[Finding] = []
@@ -346,6 +351,7 @@ def conclude(
     groups = separate_ensembles(servers)
     if len(groups) > 1:
         found.append(mixed(groups))
+    started = starts(servers, [release] if release else candidates(servers))
     written = 0
     for group in groups:
         counting = quorums if len(groups) == 1 else quorums.of([s.directory for s in group])
@@ -359,6 +365,7 @@ def conclude(
                 found += snapshot_digests(s, replays[s.name])
             found += restart_findings(group, replays, found, each, kept)
             found = side_by_side(group, found, counting)
+        found += not_starting(group, started, found, counting)
         hold_back(group, found, counting)
     multis = sum(f.failed_multis for s in servers for f in s.logs)
     if multis:
@@ -371,7 +378,22 @@ def conclude(
         what = f"{written:,} transactions are written differently and say the same"
         found.append(Finding("ENCODING", NOTE, what))
     out = Audit(servers, worst(found), replays, quorums.told, kept=kept or {})
+    out.starts, out.release = started, release
     out.open = unconcluded(out)
+    return out
+
+
+def not_starting(servers: list[Server], started: list[Start], found: list[Finding], quorum: Quorums) -> list[Finding]:
+    """Servers that no release in question starts from, though nothing else is found about them."""
+    told = {f.server for f in found if f.severity != NOTE}
+    mine = {s.name: [x for x in started if x.server == s.name] for s in servers}
+    ending = [n for n, of in mine.items() if of and all(x.outcome == REFUSES for x in of)]
+    rest = [n for n in mine if n not in ending]
+    severity = WARN if quorum(rest, max((s.top for s in servers), default=0)) else DANGER
+    out = []
+    for name in ending:
+        if name not in told:
+            out.append(Finding("WILL_NOT_START", severity, f"started, it {mine[name][0].sentence}", name))
     return out
 
 

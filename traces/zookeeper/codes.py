@@ -155,7 +155,10 @@ TABLE = (
         "EMPTY_LOG",
         what="A log file without a record",
         clients="None.",
-        do="Releases before 3.5.6 do not start with an empty last file: remove it.",
+        do=(
+            "Releases before 3.9.3 do not start with a last file of no bytes, and none with a part of a header: it "
+            "holds nothing, and may be moved elsewhere."
+        ),
     ),
     Code(
         "PACKED_LOG",
@@ -437,14 +440,14 @@ TABLE = (
         "NO_SNAPSHOT",
         what="None of a server's snapshots can be read",
         concerns="durability",
-        clients="Releases from 3.5.5 on refuse to start.",
+        clients="Releases from 3.5.3 on refuse to start.",
         bugs="ZOOKEEPER-2325, 3056",
         do=f"{COPY} {RESYNC}",
     ),
     Code(
         "NO_SNAPSHOTS",
         what="Logs without a snapshot",
-        clients="None by itself; releases from 3.5.5 on refuse to start.",
+        clients="None by itself; releases from 3.5.3 on refuse to start.",
     ),
     Code(
         "TORN_SNAPSHOT", what="A snapshot that was never finished: a server takes the next older one", clients="None."
@@ -489,6 +492,13 @@ TABLE = (
         "EPOCH_PENDING",
         what="An epoch file was being written when the server died",
         clients="None: releases since 3.5.10, 3.6.3, 3.7.1 and 3.8.0 finish it when they start.",
+    ),
+    Code(
+        "WILL_NOT_START",
+        what="A server ends when it is started from this directory, though its history is whole",
+        concerns="availability",
+        clients="The server is not there.",
+        do=f"{COPY} Do not delete files to make it start: what it holds may be needed. {HOLD}",
     ),
     # --- files ----------------------------------------------------------------------------------------------------
     Code(

@@ -67,7 +67,7 @@ def packed_logs(server: Server) -> list[Finding]:
         if zxid < needed:
             out.append(Finding("PACKED_LOG", NOTE, f"{beside}, from before what a start reads", server.name, path.name))
         else:
-            what = f"{beside}: a start that reads it ends with 'has invalid magic number'"
+            what = f"{beside}: a start of 3.6 or later that reads it ends with 'has invalid magic number'"
             out.append(Finding("PACKED_LOG", WARN, what, server.name, path.name))
     return out
 
