@@ -287,15 +287,6 @@ def deleted_within_an_epoch(s: list[Written]) -> list[Written]:
     return [s[0], with_snapshot(TXNS[8:], 22, zxid(2, 4)), s[2]]
 
 
-def deleted_in_the_middle(s: list[Written]) -> list[Written]:
-    txns = [t for t in TXNS if not zxid(1, 9) <= t.zxid <= zxid(2, 4)]
-    return [s[0], s[1], with_snapshot(txns, 22, zxid(2, 5))]
-
-
-def deleted_an_epoch_in_the_middle(s: list[Written]) -> list[Written]:
-    return [s[0], with_snapshot([t for t in TXNS if t.zxid >> 32 != 2], 27, zxid(3, 1)), s[2]]
-
-
 def deleted_on_a_majority(s: list[Written]) -> list[Written]:
     return [with_snapshot(TXNS[14:], 22), with_snapshot(TXNS[14:], 25), s[2]]
 
@@ -316,15 +307,25 @@ def test_logs_deleted_below_a_snapshot_are_a_note(
     assert "LOGS_DELETED" in notes(found)
 
 
-def test_a_hole_that_a_later_snapshot_does_not_mend_is_found(tmp_path: Path) -> None:
-    """The same files, but the snapshot was taken of a tree without what is missing."""
+def test_a_hole_in_the_middle_says_that_no_start_reads_it(tmp_path: Path) -> None:
+    """Nobody deletes a log between others: a file, or the end of one, is lost. But nothing of it is needed."""
     txns = [t for t in TXNS if not zxid(1, 9) <= t.zxid <= zxid(2, 4)]
     s = healthy()
-    s[2] = server(txns, zxid(2, 5))
-    kept = [t for t in txns if not (t.kind == 5 and t.zxid == zxid(2, 5))]
-    s[2].snapshots[zxid(2, 8)] = snapshot_bytes(tree_of([t for t in kept if t.zxid <= zxid(2, 8)]), zxid(2, 8))
+    found = looked_at(tmp_path, [s[0], s[1], with_snapshot(txns, 22, zxid(2, 5))])
+    assert [(f.code, f.server) for f in found.told(*GRAVE)] == [("GAP", "server3"), ("MISSING", "server3")]
+    for f in found.told(*GRAVE):
+        assert "a start begins behind it, with snapshot.200000008" in f.sentence
+        assert "move its version-2 away" not in (f.advice or CODES[f.code].do)
+
+
+def test_logs_deleted_below_a_snapshot_of_another_tree(tmp_path: Path) -> None:
+    """As what is a note, but the snapshot was taken of a tree without what is missing."""
+    s = healthy()
+    s[2] = server(TXNS[18:], zxid(2, 5))
+    kept = [t for t in TXNS[14:22] if t.kind != 5]
+    s[2].snapshots[zxid(2, 8)] = snapshot_bytes(tree_of(kept), zxid(2, 8))
     found = looked_at(tmp_path, s)
-    assert [(f.code, f.server) for f in found.told("VIOLATION")] == [("RESTART_DIFFERS", "server3")]
+    assert [(f.code, f.server) for f in found.told("VIOLATION")] == [("DIGEST_MISMATCH", "server3")]
 
 
 @pytest.mark.parametrize(("name", "severe"), [(zxid(1, 1), False), (zxid(3, 1), True)])

@@ -18,7 +18,7 @@ from traces.zookeeper.decode import Broken, decoded, zxid_text
 from traces.zookeeper.digests import digest_findings, restart_findings, side_by_side, snapshot_digests
 from traces.zookeeper.findings import DANGER, NOTE, VIOLATION, WARN, Finding, worst
 from traces.zookeeper.logs import LogFile, Reader, payload_at, read_log, read_on
-from traces.zookeeper.order import epoch_findings, epoch_value, file_findings, order_findings, snapshot_findings
+from traces.zookeeper.order import UNREAD, epoch_findings, epoch_value, file_findings, order_findings, snapshot_findings
 from traces.zookeeper.replay import Replay, Replayed, replayed, replayed_on
 from traces.zookeeper.server import Directory, Server, listed
 from traces.zookeeper.snappy_kernel import unsnap
@@ -408,8 +408,8 @@ def hold_back(servers: list[Server], found: list[Finding], quorum: Quorums) -> N
     dangerous = any(f.severity == DANGER for f in grave)
     for f in found:
         safe = f.server and not dangerous and quorum([n for n in sound if n != f.server], newest)
-        if (f.server in names or not f.server) and not safe:
-            f.advice = advice_held(f.code)
+        if (f.server in names or not f.server) and (not safe or UNREAD in f.sentence):
+            f.advice = advice_held(f.code, UNREAD in f.sentence and bool(safe))
 
 
 def unconcluded(found: Audit) -> list[str]:

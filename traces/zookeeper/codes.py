@@ -66,6 +66,7 @@ LAST = (
     "Start the servers with the longest histories first, and the servers named here last, when the others serve: they "
     "are synchronized then."
 )
+LEFT = "Leave the directory as it is: no start needs what is missing. See who deleted the file, or look at the disk."
 HELD = (
     "Do not move away, replace or delete this directory: without it the servers of which nothing is found are no "
     "quorum, or it may have the last copy. Stop the servers, copy every directory, and see first who has what."
@@ -168,7 +169,7 @@ TABLE = (
     ),
     Code(
         "LOGS_DELETED",
-        what="Log files are not there which no start reads, since a later snapshot has what they held",
+        what="Old log files are not there which no start reads, since a later snapshot has what they held",
         clients="None.",
         do="Leave that to PurgeTxnLog or autopurge: they keep what a start needs.",
     ),
@@ -518,10 +519,14 @@ TABLE = (
 )
 
 
-def advice_held(code: str) -> str:
-    """What to do about a code where no server may be synchronized anew; empty: the code advises nothing of the kind."""
+def advice_held(code: str, unread: bool = False) -> str:
+    """What to do about a code where no server may be synchronized anew; empty: the code advises nothing of the kind.
+
+    Args:
+        unread: it could be, and need not: no start reads what is missing.
+    """
     do = CODES[code].do
-    return do.replace(RESYNC, HELD) if RESYNC in do else ""
+    return do.replace(RESYNC, LEFT if unread else HELD) if RESYNC in do else ""
 
 
 CODES: dict[str, Code] = {row.code: row for row in TABLE}

@@ -263,8 +263,12 @@ class Server:
         return max((s.zxid for s in self.snapshots if s.usable), default=-1)
 
     def not_read(self, run: TransactionRun) -> bool:
-        """Whether what a run leaves out before it is read by no start: whole log files, below a later snapshot."""
-        return run.place == self.file_of(run).first_place and self.restart_from >= max(run.lo - 1, 1)
+        """Whether what a run leaves out before it is read by no start, which begins with a later snapshot."""
+        return self.restart_from >= max(run.lo - 1, 1)
+
+    def begins_late(self, run: TransactionRun) -> bool:
+        """Whether a run is where the logs begin, and older ones can have been deleted: no start reads them."""
+        return run is self.runs[0] and self.not_read(run)
 
     def packed_before(self, run: TransactionRun) -> bool:
         """Whether a compressed log, of which there is no other copy, can hold what is missing before a run."""
