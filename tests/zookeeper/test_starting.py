@@ -8,6 +8,7 @@ import json
 import os
 import tempfile
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -115,11 +116,16 @@ def test_files_say_which_releases_can_have_written_them(tmp_path: Path) -> None:
     assert told(tmp_path / "new", server(TXNS))[0].releases[-1] == "3.6.0"
 
 
+@cache
+def runner() -> Runner:
+    return Runner(Model(Configuration("zookeeper", "", timeouts=0, budgets="elections=8,proposals=1")))
+
+
 @pytest.mark.parametrize(("current", "accepted", "last"), [(1, 3, 3), (3, 2, 3), (3, 3, 3), (7, 9, 3), (0, 0, 0)])
 def test_the_step_that_is_asked_is_the_protocols_own(current: int, accepted: int, last: int) -> None:
     """The same files as a state of the protocol, and its step in the text as it is explored."""
     refuses, _ = recovered(0, zxid(last, 6) if last else 0, current, accepted, False)
-    made = Runner(Model(Configuration("zookeeper", "", timeouts=0, budgets="elections=8,proposals=1")))
+    made = runner()
     s, names = made.state.copy(), {name.removesuffix("__own"): value for name, value in made.names.items()}
     s.log[0].clear()
     if last:

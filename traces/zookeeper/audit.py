@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
@@ -13,7 +14,7 @@ from typing import Any
 
 from traces.zookeeper.agree import Agreement, Each
 from traces.zookeeper.codes import advice_held
-from traces.zookeeper.danger import danger_findings, mixed, same_number, separate_ensembles
+from traces.zookeeper.danger import FORGOT, danger_findings, mixed, same_number, separate_ensembles
 from traces.zookeeper.decode import Broken, decoded, zxid_text
 from traces.zookeeper.digests import digest_findings, restart_findings, side_by_side, snapshot_digests
 from traces.zookeeper.findings import DANGER, NOTE, VIOLATION, WARN, Finding, worst
@@ -33,6 +34,8 @@ __all__ = ["Audit", "Quorums", "audit", "read_server"]
 
 OK, UNKNOWN = "OK", "UNKNOWN"
 AGAIN = 3  # times that folders are listed again while something comes
+LOOKS = 10  # times that is looked again at what a running server leaves for a moment
+JUST_NOW = 5.0  # seconds behind a write in which a server is taken to be running
 PAUSE = 0.3  # seconds in which a running server writes its epoch
 
 
@@ -301,22 +304,34 @@ def audit(
         return conclude(servers, replays, quorums, show_data, each, kept, release)
 
     out = judged(servers)
-    for _ in range(AGAIN):
-        if not out.told(DANGER):
+    for _ in range(LOOKS):
+        if not any(f.code in FORGOT for f in out.findings if f.severity == DANGER):
             break
-        # A running server joins an epoch, or goes on, while the others are read: what was read at different times is
-        # no danger. What lies still is as it was read.
+        # A running server joins an epoch, or goes on, while the others are read, and before 3.8.5 it stores what it was
+        # sent behind its epoch: what was read at different times is no danger. What lies still is as it was read.
         time.sleep(PAUSE)
         servers, before_that = settled(again(servers, each), each), servers
-        if all(unchanged(a, b) for a, b in zip(before_that, servers, strict=True)):
+        if not all(unchanged(a, b) for a, b in zip(before_that, servers, strict=True)):
+            out = judged(servers)
+        elif not any(touched(s) for s in servers):
             break
-        out = judged(servers)
     return out
 
 
 def again(servers: list[Server], each: Each) -> list[Server]:
     """The same servers as they are now."""
     return read_servers([listed(s.directory) for s in servers], {s.name: s for s in servers}, each)
+
+
+def touched(server: Server) -> bool:
+    """Whether a file of a server was written just now, so that it may be running."""
+    paths = [*files_of(server.directory), *server.directory.folders]
+    paths += [folder / name for folder in server.directory.folders for name in server.directory.epochs]
+    newest = 0.0
+    for path in paths:
+        with contextlib.suppress(OSError):
+            newest = max(newest, path.stat().st_mtime)
+    return time.time() - newest < JUST_NOW
 
 
 def unchanged(one: Server, two: Server) -> bool:

@@ -19,11 +19,12 @@ from traces.zookeeper.logs import Reader
 from traces.zookeeper.order import epoch_value
 from traces.zookeeper.server import LOW, Server
 
-__all__ = ["Counting", "danger_findings", "joined_epoch", "mixed", "same_number", "separate_ensembles"]
+__all__ = ["FORGOT", "Counting", "danger_findings", "joined_epoch", "mixed", "same_number", "separate_ensembles"]
 
 # Of damages those behind which a server's history may go on unseen.
 HIDING = ("CRC", "BAD_EOR", "BAD_LEN", "BAD_MAGIC", "BAD_BODY", "BAD_VERSION", "DATA_AFTER_END", "SNAP_LOST",
           "NO_SNAPSHOT")  # fmt: skip
+FORGOT = ("EPOCH_AHEAD", "PARTED", "SET_BACK", "LAST_COPY")  # what a running server can look like for a moment
 COMPARED = 64  # transactions that are compared before servers are taken for two ensembles
 HOT = "unless the directories were copied while the servers ran, or at different times"
 
