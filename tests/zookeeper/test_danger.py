@@ -65,6 +65,14 @@ def backup_after_an_idle_election(s: list[Written]) -> list[Written]:
     return [aged(TXNS, 4), aged(TXNS, 4), aged(TXNS[:-3], 4)]
 
 
+def backup_beside_servers_that_were_purged(s: list[Written]) -> list[Written]:
+    """What their logs held before epoch 3 is only in their snapshots."""
+    out = [server(TXNS[24:], first=False) for _ in range(2)]
+    for x in out:
+        x.snapshots[zxid(2, 10)] = snapshot_bytes(tree_of(TXNS[:24]), zxid(2, 10))
+    return [*out, aged(TXNS[:9], 3)]
+
+
 # --- currentEpoch without that epoch's history (the mark of ZOOKEEPER-4643) -----------------------------
 
 
@@ -119,6 +127,7 @@ def last_copy_below_a_snapshot(s: list[Written]) -> list[Written]:
 KINDS: dict[Callable[[list[Written]], list[Written]], tuple[str, set[str]]] = {
     backup_of_an_earlier_epoch: ("EPOCH_AHEAD", {"server1"}),
     backup_of_the_epoch_before: ("EPOCH_AHEAD", {"server2"}),
+    backup_beside_servers_that_were_purged: ("EPOCH_AHEAD", {"server3"}),
     epoch_files_left_in_an_emptied_folder: ("EPOCH_AHEAD", {"server3"}),
     backup_after_an_idle_election: ("EPOCH_AHEAD", {"server3"}),
     epoch_before_its_transactions: ("EPOCH_AHEAD", {"server3"}),

@@ -114,6 +114,14 @@ class Disks:
         end = max((z for e, z in ends.items() if e < epoch), default=0)
         if end > s.top:
             return end, f"the histories of others went on from {zxid_text(end)}"
+        saved = [
+            (x.zxid, f"{t.name}'s {x.name} was there before it")
+            for t in self.voters
+            for x in t.snapshots
+            if x.usable and x.zxid & LOW and s.top < x.zxid < epoch << 32 <= t.top
+        ]
+        if saved:
+            return max(saved)
         alike = [t for t in self.voters if epoch_value(t) == epoch and s.top < t.top < epoch << 32]
         if alike:
             longest = max(alike, key=lambda t: t.top)
