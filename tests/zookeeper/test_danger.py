@@ -261,13 +261,29 @@ def mixed_two_and_two(s: list[Written]) -> list[Written]:
     return [s[0], server(OTHERS), s[1], server(OTHERS, zxid(2, 3))]
 
 
-@pytest.mark.parametrize("kind", [mixed_two_and_one, mixed_one_and_one, mixed_two_and_two], ids=lambda f: f.__name__)
+def mixed_one_before_the_others(s: list[Written]) -> list[Written]:
+    """No zxid is of both: one ensemble ended with 2:8, the other one began with epoch 3."""
+    later = history((3, 9), (4, 4))
+    return [server(later), server(later, zxid(4, 1)), server(OTHERS)]
+
+
+MIXED = (mixed_two_and_one, mixed_one_and_one, mixed_two_and_two, mixed_one_before_the_others)
+
+
+@pytest.mark.parametrize("kind", MIXED, ids=lambda f: f.__name__)
 def test_two_ensembles_are_told_as_two(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Callable[[list[Written]], list[Written]]
 ) -> None:
     monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
     found = looked_at(tmp_path, kind(healthy()))
     assert [f.code for f in found.told(*GRAVE)] == ["NOT_ONE_ENSEMBLE"]
+
+
+def test_a_tail_before_anything_was_agreed_on_is_no_other_ensemble(tmp_path: Path) -> None:
+    """The first leader proposed, and died; the others began with the next epoch."""
+    later = history((2, 9), (3, 4))
+    found = looked_at(tmp_path, [server(later), server(later), server(TXNS[:2])])
+    assert found.told(*GRAVE) == []
 
 
 def test_servers_that_parted_are_not_two_ensembles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
