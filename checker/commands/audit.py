@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from checker.commands import completing
+from checker.commands import shared_options as shared
 from checker.commands.audit_logs import DRAWN, judged_logs
 from checker.commands.common import (
     HELD,
@@ -38,7 +40,7 @@ __all__ = ["audit"]
 EXAMPLES = """\b
 Examples:
   zabcheck audit server1 server2 server3
-  zabcheck audit server1 server2 server3 --config zoo.cfg --html audit.html
+  zabcheck audit server1 server2 server3 --config zoo.cfg --release 3.9.5 --html audit.html
   zabcheck audit /data/zk1,/datalog/zk1 /data/zk2,/datalog/zk2
   zabcheck audit server1 server2 server3 --watch 60 --json
   zabcheck audit --diff server1 server2
@@ -50,6 +52,8 @@ ANEW = 100  # looks, of which one reads everything again
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @click.argument("servers", nargs=-1, metavar="SERVER...")
 @click.option("--config", type=INPUT, metavar="ZOO.CFG", help="Who votes, and how: for quorums (else majorities).")
+@shared.named("--release", "NUMBER", "Of the servers, for what starts (all that the files can be of).",
+              completing.zookeeper_releases)  # fmt: skip
 @click.option("--no-digests", is_flag=True, help="Do not replay the logs: faster, and cannot say who is wrong.")
 @click.option("--diff", is_flag=True, help="Of two servers: the first transaction in which they part.")
 @click.option("--logs", is_flag=True, help="What is named are text logs (zookeeper.log) of the servers.")
@@ -79,6 +83,7 @@ def audit(servers: tuple[str, ...], **flags: Any) -> Answer:
         flags["engine"],
         flags["master"],
         flags["show_data"],
+        flags["release"] or "",
     )
     files, as_json = files_of("audit", flags), flags["as_json"]
     for name in ("svg", "png"):
@@ -92,6 +97,7 @@ def audit(servers: tuple[str, ...], **flags: Any) -> Answer:
     if logs:
         for option in (
             "config",
+            "release",
             "diff",
             "watch",
             *(name for name in files if name not in DRAWN),

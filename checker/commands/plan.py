@@ -10,12 +10,17 @@ import click
 
 from checker.commands import completing
 from checker.commands import shared_options as shared
-from checker.commands.common import Subcommand
+from checker.commands.common import INPUT, Subcommand
 from checker.commands.publishing import published
 from checker.report.result import Part, StatedResult, Table
+from checker.requests.audit import config_text
 from checker.requests.plan import QUORUMS, PlanRequest, answer
+from zabspec.ensemble import parse
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from zabspec.ensemble import Ensemble
     from zabspec.timed.planned import CapacityPlan
     from zabspec.timed.setting import Setting
 
@@ -40,7 +45,8 @@ def quantity(units: dict[str, int], example: str) -> Any:
 
 
 @click.command(cls=Subcommand)
-@click.option("--servers", type=int, default=3, show_default=True, help="Servers of the ensemble, 2 to 13.")
+@click.argument("config", required=False, type=INPUT, metavar="[ZOO.CFG]")
+@click.option("--servers", type=int, help="Servers of the ensemble, 2 to 13 (3, or those of ZOO.CFG that vote).")
 @click.option(
     "--latency", default="0.1ms", show_default=True, callback=quantity(TIMES, "100us or 2ms"), metavar="TIME",
     help="Between two servers there and back, as ping measures it.",
@@ -76,17 +82,36 @@ def quantity(units: dict[str, int], example: str) -> Any:
 )  # fmt: skip
 @published("plan", "The answer as JSON.")
 def plan(
-    servers: int, latency: int, disk: str, forced_write: int | None, size: int, outstanding: int, slow: int,
-    slow_by: int, quorum: str,
+    config: Path | None, servers: int | None, latency: int, disk: str, forced_write: int | None, size: int,
+    outstanding: int, slow: int, slow_by: int, quorum: str,
 ) -> StatedResult:  # fmt: skip
     """Expected throughput and latency of an ensemble, by zab's own handlers in a world with time.
 
-    A model, not a measurement: docs/performance.md says what it was held against and what it leaves out.
+    Of ZOO.CFG the servers that vote are counted. A model, not a measurement: docs/performance.md says what it was held
+    against and what it leaves out.
     """
+    if config is not None and servers is not None:
+        raise click.UsageError("--servers does not go with a configuration, which has its servers")
+    ensemble = parse(config_text(config)) if config is not None else None
+    if ensemble is not None:
+        servers = len(ensemble.participants)
+    servers = 3 if servers is None else servers
     request = PlanRequest(servers, latency, disk, forced_write, size, outstanding, slow, slow_by, quorum)
     setting, found = answer(request)
     content = {"request": request.as_json()} | as_dict(setting, found)
-    return StatedResult(content=content, text=parts(setting, found), kind="plan")
+    said = parts(setting, found) if ensemble is None else [read_from(ensemble), *parts(setting, found)]
+    return StatedResult(content=content, text=said, kind="plan")
+
+
+def read_from(ensemble: Ensemble) -> str:
+    """What was read of a configuration, and what of it the model leaves out."""
+    said = f"configuration: {ensemble.kind}"
+    if ensemble.observers:
+        n = len(ensemble.observers)
+        said += f"; {n} observer{'s' * (n != 1)} left out, to which the leader sends too"
+    if ensemble.groups:
+        said += "; groups and weights left out: counted are majorities of all that vote"
+    return said
 
 
 def ms(nanoseconds: float) -> str:

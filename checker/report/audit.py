@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +18,9 @@ from traces.zookeeper.codes import CODES, TABLE
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.findings import DANGER, GRAVE, NOTE, VIOLATION, WARN, Finding
 from traces.zookeeper.server import Server
+from traces.zookeeper.starting import STARTS, Start
 
-__all__ = ["AuditReport", "finding_text", "sentence"]
+__all__ = ["AuditReport", "finding_text", "headline", "in_words", "sentence", "start_lines"]
 
 FORMAT = 1
 LEVELS = {VIOLATION: "error", DANGER: "error", WARN: "warning", NOTE: "note"}
@@ -37,6 +37,59 @@ def sentence(audit: Audit) -> str:
     counts = [(len(audit.told(severity)), word) for severity, word in words]
     said = [f"{n} {w}{'s' * (n != 1)}" for n, w in counts if n]
     return f"{audit.verdict}: {of}; {', '.join(said) or 'nothing odd'}"
+
+
+def headline(audit: Audit) -> str:
+    """Whether data is in danger, and what not to do, in a line."""
+    first = next((f for f in audit.findings if f.severity == audit.verdict), None)
+    what = f"{first.code} {first.place}".rstrip() if first is not None else ""
+    held = any(f.advice for f in audit.findings) or any(f.severity == DANGER for f in audit.findings)
+    blamed = sorted({f.server for f in audit.told(VIOLATION) if f.server})
+    delete = "Do not delete, move away or replace any directory"
+    if audit.verdict == VIOLATION and not held and blamed:
+        return (
+            f"VIOLATION: data of {', '.join(blamed)} is damaged or lost ({what}); the others are a quorum without a "
+            f"finding. Do not touch their directories, nor that of {', '.join(blamed)} before it is copied."
+        )
+    if audit.verdict == VIOLATION:
+        return f"VIOLATION: data is in danger, or lost ({what}). {delete} before all are copied and understood."
+    if audit.verdict == DANGER:
+        return (
+            f"DANGER: acknowledged writes, or the service, can be lost by what is done next ({what}). {delete}, and do "
+            "not start servers in any order: read what to do first."
+        )
+    if audit.verdict == "UNKNOWN":
+        return f"UNKNOWN: whether data is in danger cannot be told: something cannot be read. {delete} before it can."
+    if audit.verdict == WARN:
+        return f"WARN: nothing found puts data in danger; look at {what}. Do not delete files to mend it."
+    return (
+        "OK: nothing found puts data in danger. Do not delete or move away a directory while the other servers are no "
+        "quorum that serves."
+    )
+
+
+def start_lines(audit: Audit) -> list[str]:
+    """What starts, of each server."""
+    ordered = list(dict.fromkeys(r for x in audit.starts for r in x.releases))
+    ordered.sort(key=lambda r: [int(p) if p.isdigit() else 99 for p in r.split(".")])
+    of = audit.release or f"{releases_text(ordered, ordered)}, which can have written the files; --release says one"
+    lines = [f"What starts, of these files and no others ({of}):"]
+    for x in audit.starts:
+        one = len([y for y in audit.starts if y.server == x.server]) == 1
+        lines += wrapped(f"{x.server}{'' if one else ', ' + releases_text(x.releases, ordered)}: {x.sentence}", "  ")
+    return lines
+
+
+def releases_text(releases: Sequence[str], ordered: Sequence[str]) -> str:
+    """Releases as ranges within those that are in question, in their order."""
+    places = sorted(ordered.index(r) for r in releases)
+    runs: list[list[int]] = []
+    for p in places:
+        if runs and runs[-1][-1] == p - 1:
+            runs[-1].append(p)
+        else:
+            runs.append([p])
+    return ", ".join(ordered[r[0]] if len(r) == 1 else f"{ordered[r[0]]} to {ordered[r[-1]]}" for r in runs)
 
 
 def wrapped(text: str, indent: str) -> list[str]:
@@ -75,7 +128,9 @@ class AuditReport(Result):
         """The verdict, the findings with all that there is to say, notes in a line each, and what cannot be
         concluded."""
         audit = self.audit
-        parts = ["\n".join([self.sentence, *(f"  {s.name}: {server_line(s)}" for s in audit.servers)])]
+        counts = self.sentence.split(": ", 1)[1]
+        lines = [headline(audit), counts, *(f"  {s.name}: {server_line(s)}" for s in audit.servers)]
+        parts = ["\n".join(lines), "\n".join(start_lines(audit))]
         parts += ["\n".join(finding_text(f)) for f in audit.told(*GRAVE)]
         if notes := audit.told(NOTE):
             lines = ["Notes: odd, and legitimate"]
@@ -133,7 +188,7 @@ class AuditReport(Result):
     def page(self) -> str:
         from checker.report.audit_page import as_html
 
-        return as_html(self.audit, self.sentence)
+        return as_html(self.audit, self.sentence, headline(self.audit), start_lines(self.audit), in_words)
 
     def as_json(self) -> dict[str, Any]:
         audit = self.audit
@@ -141,11 +196,13 @@ class AuditReport(Result):
             "format": FORMAT,
             "zabcheck": installed_version(),
             "verdict": audit.verdict,
+            "headline": headline(audit),
             "sentence": self.sentence,
             "exit_code": audit.code,
             "request": self.request,
             "quorums": audit.quorums,
             "servers": [server_json(s, audit) for s in audit.servers],
+            "starts": [start_json(x) for x in audit.starts],
             "findings": [finding_json(f) for f in audit.told(*GRAVE)],
             "notes": [finding_json(f) for f in audit.told(NOTE)],
             "cannot_be_concluded": audit.open,
@@ -164,11 +221,46 @@ def finding_text(f: Finding) -> list[str]:
     lines = [f"{f.severity} {f.code}{f' {f.place}' if f.place else ''}", *wrapped(f.sentence, "  ")]
     lines += wrapped(f"{row.what}.", "  ")
     for name, value in f.evidence.items():
-        said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        lines += wrapped(f"{name}: {said}", "    ")
+        for said in in_words(name, value):
+            lines += wrapped(said, "    ")
     for name, value in row.advice(f.advice):
         lines += wrapped(f"{name}: {value}", "  ")
     return lines
+
+
+def in_words(name: str, value: Any) -> list[str]:
+    """Evidence in the words of ZooKeeper: zxids, paths, sessions."""
+    if value is None:
+        return [f"{name}: it cannot be decoded"]
+    if isinstance(value, bool):
+        return [f"{name}: {'yes' if value else 'no'}"]
+    if isinstance(value, list):
+        return [f"{name}: {', '.join(map(str, value)) or 'none'}"]
+    if isinstance(value, Mapping) and {"zxid", "kind", "session"} <= value.keys():
+        return [f"{name}: {transaction_words(value)}"]
+    if isinstance(value, Mapping):
+        return [f"{name}:", *(f"  {key}: {said}" for key, said in value.items())]
+    return [f"{name}: {value}"]
+
+
+def transaction_words(txn: Mapping[str, Any]) -> str:
+    """A transaction in a line."""
+    epoch, counter = str(txn["zxid"]).split(":")
+    said = [f"zxid 0x{int(epoch, 16) << 32 | int(counter, 16):x}, {operation_words(txn)}"]
+    said += [f"parts: {'; '.join(operation_words(p) for p in txn['parts'])}"] if "parts" in txn else []
+    return ", ".join([*said, f"session {txn['session']}, cxid 0x{txn['cxid'] & 0xFFFFFFFF:x}, time {txn['time']} ms"])
+
+
+def operation_words(part: Mapping[str, Any]) -> str:
+    """What a transaction, or a part of a multi, does."""
+    said = [str(part["kind"])] + [str(part["path"])] * ("path" in part)
+    if isinstance(data := part.get("data"), Mapping):
+        text = f" {data['text']!r}" if "text" in data else ""
+        said.append(f"with {data['length']} bytes{text} (sha256 {data['sha256'][:12]}...)")
+    said += [f"version {part['version']}"] if "version" in part else []
+    said += ["ephemeral"] if part.get("ephemeral") else []
+    said += [f"error {part['error']}"] if "error" in part else []
+    return " ".join(said)
 
 
 # --- machines ------------------------------------------------------------------------------------------
@@ -193,6 +285,21 @@ def finding_json(f: Finding) -> dict[str, Any]:
         "known_bugs": row.bugs or None,
         "recommendation": f.advice or row.do or None,
         "evidence": f.evidence,
+    }
+
+
+def start_json(x: Start) -> dict[str, Any]:
+    return {
+        "server": x.server,
+        "releases": x.releases,
+        "outcome": x.outcome,
+        "zxid": f"0x{x.zxid:x}" if x.outcome == STARTS else None,
+        "epoch": x.epoch if x.outcome == STARTS else None,
+        "snapshot": x.snapshot or None,
+        "records": x.records if x.outcome == STARTS else None,
+        "log_line": x.line or None,
+        "reason": x.why or None,
+        "option": x.option or None,
     }
 
 

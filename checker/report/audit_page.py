@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from html import escape
+from typing import Any
 
 from checker.ending import plain
 from traces.zookeeper.audit import Audit
@@ -33,17 +34,23 @@ def text(value: object) -> str:
     return escape(plain(str(value)))
 
 
-def as_html(audit: Audit, sentence: str) -> str:
-    """The page, with the verdict in a line above."""
+def as_html(audit: Audit, sentence: str, first: str, starts: list[str], words: Callable[[str, Any], list[str]]) -> str:
+    """The page.
+
+    Args:
+        sentence, first, starts: as in the text: counts, whether data is in danger, what starts.
+        words: puts evidence into words.
+    """
     parts = [
         "<!doctype html><html lang=en><meta charset=utf-8><title>zabcheck audit</title>",
-        f"<style>{STYLE}</style><h1 class={audit.verdict}>{text(sentence)}</h1>",
+        f"<style>{STYLE}</style><h1 class={audit.verdict}>{text(first)}</h1><p>{text(sentence)}",
         "<h2>Servers</h2>", timeline(audit),
         "<p>Bars are runs of transactions without a gap, coloured by epoch; light bars are proposals below a later "
         "snapshot. Diamonds are snapshots, triangles findings.</p>",
     ]  # fmt: skip
+    parts.append(f"<h2>What starts</h2><pre>{text(chr(10).join(starts))}</pre>")
     for f in audit.told(*GRAVE):
-        parts.append(article(f))
+        parts.append(article(f, words))
     notes = audit.told(NOTE)
     if notes:
         parts.append("<h2>Notes: odd, and legitimate</h2><ul>")
@@ -55,14 +62,15 @@ def as_html(audit: Audit, sentence: str) -> str:
     return "\n".join(parts)
 
 
-def article(f: Finding) -> str:
+def article(f: Finding, words: Callable[[str, Any], list[str]]) -> str:
     row = CODES[f.code]
     said = [f"<article class={f.severity}><h3>{text(f.severity)} {text(f.code)}: {text(f.place)}</h3>"]
     said.append(f"<p>{text(f.sentence)}<p>{text(row.what)}.<dl>")
     said += [f"<dt>{name.capitalize()}<dd>{text(value)}" for name, value in row.advice(f.advice)]
     said.append("</dl>")
     if f.evidence:
-        said.append(f"<pre>{text(json.dumps(f.evidence, indent=1, ensure_ascii=False))}</pre>")
+        lines = [line for name, value in f.evidence.items() for line in words(name, value)]
+        said.append(f"<pre>{text(chr(10).join(lines))}</pre>")
     said.append("</article>")
     return "\n".join(said)
 

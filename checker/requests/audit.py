@@ -33,6 +33,7 @@ class AuditRequest(Request):
         digests: replay the logs, which says whose tree is wrong.
         engine: `local` or `spark`. master: of Spark.
         show_data: show what nodes hold.
+        release: of the servers, for what starts; empty: all that can have written the files.
     """
 
     kind: ClassVar[str] = "audit"
@@ -43,6 +44,7 @@ class AuditRequest(Request):
     engine: str = "local"
     master: str | None = None
     show_data: bool = False
+    release: str = ""
 
     def validate(self) -> None:
         if not self.servers:
@@ -53,6 +55,16 @@ class AuditRequest(Request):
             raise RequestError(f"there is no engine {self.engine!r}; there are {' and '.join(ENGINES)}")
         if self.master is not None and self.engine != "spark":
             raise RequestError("--master is for --engine spark")
+
+    def check_release(self) -> None:
+        """
+        Raises:
+            RequestError: there is no such release in the text.
+        """
+        from traces.zookeeper.starting import KNOWN
+
+        if self.release and self.release not in KNOWN:
+            raise RequestError(f"there is no release {self.release!r} in the text; there are {', '.join(KNOWN)}")
 
 
 def answer(request: AuditRequest, before: Audit | None = None, keep: bool = False) -> Audit:
@@ -68,16 +80,19 @@ def answer(request: AuditRequest, before: Audit | None = None, keep: bool = Fals
     """
     from traces.zookeeper.audit import audit
 
+    request.check_release()
     config = config_text(Path(request.config)) if request.config else None
     directories = directories_of(request.servers)
     check_numbers(directories, config)
     if request.engine != "spark":
-        return audit(directories, config, request.show_data, request.digests, before, keep=keep)
+        return audit(
+            directories, config, request.show_data, request.digests, before, keep=keep, release=request.release
+        )
     from traces.spark import NoSpark, SparkFailed
     from traces.zookeeper.spark import audit_on_spark
 
     try:
-        return audit_on_spark(directories, config, request.show_data, request.digests, request.master)
+        return audit_on_spark(directories, config, request.show_data, request.digests, request.master, request.release)
     except NoSpark as problem:
         raise RequestError(str(problem)) from None
     except SparkFailed as problem:

@@ -8,6 +8,7 @@ import json
 import os
 import pickle
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
@@ -303,6 +304,26 @@ def test_a_plan_for_people_fits_a_terminal_and_prints_what_it_assumes() -> None:
 )
 def test_a_plan_beyond_what_the_model_was_held_against_is_refused(words: str, said: str) -> None:
     assert_refused(planned(*words.split()), said)
+
+
+VOTERS = "\n".join(f"server.{n}=h{n}:2888:3888" for n in range(1, 6)) + "\nserver.6=h6:2888:3888:observer\n"
+
+
+def test_a_plan_reads_a_configuration(tmp_path: Path) -> None:
+    """Its servers that vote are counted, and what the model leaves out is said."""
+    (tmp_path / "zoo.cfg").write_text(VOTERS)
+    answer = planned(str(tmp_path / "zoo.cfg"), "--outstanding", "20")
+    assert "configuration: majorities of 5; 1 observer left out" in answer.output
+    assert "5 servers, one of which leads" in answer.output
+    said = json.loads(planned(str(tmp_path / "zoo.cfg"), "--outstanding", "20", "--json").output)
+    assert said["request"] == json.loads(planned("--servers", "5", "--outstanding", "20", "--json").output)["request"]
+
+
+def test_a_plan_refuses_a_configuration_that_is_none(tmp_path: Path) -> None:
+    (tmp_path / "zoo.cfg").write_text("tickTime=2000\n")
+    assert_refused(planned(str(tmp_path / "zoo.cfg")), "no server that votes")
+    (tmp_path / "zoo.cfg").write_text(VOTERS)
+    assert_refused(planned(str(tmp_path / "zoo.cfg"), "--servers", "3"), "--servers does not go with a configuration")
 
 
 def test_the_grid_of_the_tests_spans_what_a_plan_may_ask() -> None:

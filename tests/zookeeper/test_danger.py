@@ -65,6 +65,14 @@ def backup_after_an_idle_election(s: list[Written]) -> list[Written]:
     return [aged(TXNS, 4), aged(TXNS, 4), aged(TXNS[:-3], 4)]
 
 
+def backup_beside_servers_that_were_purged(s: list[Written]) -> list[Written]:
+    """What their logs held before epoch 3 is only in their snapshots."""
+    out = [server(TXNS[24:], first=False) for _ in range(2)]
+    for x in out:
+        x.snapshots[zxid(2, 10)] = snapshot_bytes(tree_of(TXNS[:24]), zxid(2, 10))
+    return [*out, aged(TXNS[:9], 3)]
+
+
 # --- currentEpoch without that epoch's history (the mark of ZOOKEEPER-4643) -----------------------------
 
 
@@ -119,6 +127,7 @@ def last_copy_below_a_snapshot(s: list[Written]) -> list[Written]:
 KINDS: dict[Callable[[list[Written]], list[Written]], tuple[str, set[str]]] = {
     backup_of_an_earlier_epoch: ("EPOCH_AHEAD", {"server1"}),
     backup_of_the_epoch_before: ("EPOCH_AHEAD", {"server2"}),
+    backup_beside_servers_that_were_purged: ("EPOCH_AHEAD", {"server3"}),
     epoch_files_left_in_an_emptied_folder: ("EPOCH_AHEAD", {"server3"}),
     backup_after_an_idle_election: ("EPOCH_AHEAD", {"server3"}),
     epoch_before_its_transactions: ("EPOCH_AHEAD", {"server3"}),
@@ -252,13 +261,29 @@ def mixed_two_and_two(s: list[Written]) -> list[Written]:
     return [s[0], server(OTHERS), s[1], server(OTHERS, zxid(2, 3))]
 
 
-@pytest.mark.parametrize("kind", [mixed_two_and_one, mixed_one_and_one, mixed_two_and_two], ids=lambda f: f.__name__)
+def mixed_one_before_the_others(s: list[Written]) -> list[Written]:
+    """No zxid is of both: one ensemble ended with 2:8, the other one began with epoch 3."""
+    later = history((3, 9), (4, 4))
+    return [server(later), server(later, zxid(4, 1)), server(OTHERS)]
+
+
+MIXED = (mixed_two_and_one, mixed_one_and_one, mixed_two_and_two, mixed_one_before_the_others)
+
+
+@pytest.mark.parametrize("kind", MIXED, ids=lambda f: f.__name__)
 def test_two_ensembles_are_told_as_two(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Callable[[list[Written]], list[Written]]
 ) -> None:
     monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
     found = looked_at(tmp_path, kind(healthy()))
     assert [f.code for f in found.told(*GRAVE)] == ["NOT_ONE_ENSEMBLE"]
+
+
+def test_a_tail_before_anything_was_agreed_on_is_no_other_ensemble(tmp_path: Path) -> None:
+    """The first leader proposed, and died; the others began with the next epoch."""
+    later = history((2, 9), (3, 4))
+    found = looked_at(tmp_path, [server(later), server(later), server(TXNS[:2])])
+    assert found.told(*GRAVE) == []
 
 
 def test_servers_that_parted_are_not_two_ensembles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,15 +312,6 @@ def deleted_within_an_epoch(s: list[Written]) -> list[Written]:
     return [s[0], with_snapshot(TXNS[8:], 22, zxid(2, 4)), s[2]]
 
 
-def deleted_in_the_middle(s: list[Written]) -> list[Written]:
-    txns = [t for t in TXNS if not zxid(1, 9) <= t.zxid <= zxid(2, 4)]
-    return [s[0], s[1], with_snapshot(txns, 22, zxid(2, 5))]
-
-
-def deleted_an_epoch_in_the_middle(s: list[Written]) -> list[Written]:
-    return [s[0], with_snapshot([t for t in TXNS if t.zxid >> 32 != 2], 27, zxid(3, 1)), s[2]]
-
-
 def deleted_on_a_majority(s: list[Written]) -> list[Written]:
     return [with_snapshot(TXNS[14:], 22), with_snapshot(TXNS[14:], 25), s[2]]
 
@@ -316,15 +332,25 @@ def test_logs_deleted_below_a_snapshot_are_a_note(
     assert "LOGS_DELETED" in notes(found)
 
 
-def test_a_hole_that_a_later_snapshot_does_not_mend_is_found(tmp_path: Path) -> None:
-    """The same files, but the snapshot was taken of a tree without what is missing."""
+def test_a_hole_in_the_middle_says_that_no_start_reads_it(tmp_path: Path) -> None:
+    """Nobody deletes a log between others: a file, or the end of one, is lost. But nothing of it is needed."""
     txns = [t for t in TXNS if not zxid(1, 9) <= t.zxid <= zxid(2, 4)]
     s = healthy()
-    s[2] = server(txns, zxid(2, 5))
-    kept = [t for t in txns if not (t.kind == 5 and t.zxid == zxid(2, 5))]
-    s[2].snapshots[zxid(2, 8)] = snapshot_bytes(tree_of([t for t in kept if t.zxid <= zxid(2, 8)]), zxid(2, 8))
+    found = looked_at(tmp_path, [s[0], s[1], with_snapshot(txns, 22, zxid(2, 5))])
+    assert [(f.code, f.server) for f in found.told(*GRAVE)] == [("GAP", "server3"), ("MISSING", "server3")]
+    for f in found.told(*GRAVE):
+        assert "a start begins behind it, with snapshot.200000008" in f.sentence
+        assert "move its version-2 away" not in (f.advice or CODES[f.code].do)
+
+
+def test_logs_deleted_below_a_snapshot_of_another_tree(tmp_path: Path) -> None:
+    """As what is a note, but the snapshot was taken of a tree without what is missing."""
+    s = healthy()
+    s[2] = server(TXNS[18:], zxid(2, 5))
+    kept = [t for t in TXNS[14:22] if t.kind != 5]
+    s[2].snapshots[zxid(2, 8)] = snapshot_bytes(tree_of(kept), zxid(2, 8))
     found = looked_at(tmp_path, s)
-    assert [(f.code, f.server) for f in found.told("VIOLATION")] == [("RESTART_DIFFERS", "server3")]
+    assert [(f.code, f.server) for f in found.told("VIOLATION")] == [("DIGEST_MISMATCH", "server3")]
 
 
 @pytest.mark.parametrize(("name", "severe"), [(zxid(1, 1), False), (zxid(3, 1), True)])

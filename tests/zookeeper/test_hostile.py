@@ -158,7 +158,7 @@ def test_the_report_keeps_its_schema_and_the_page_has_every_code(tmp_path: Path)
         ([], "name the directories"),
         (["nowhere"], "there is no folder"),
         (["empty"], "no version-2"),
-        (["file"], "no folder"),
+        (["file"], "the data directory of each server"),
         (["server1", "server1"], "one directory"),
         (["."], "several servers"),
         (["server1", "--config", "file"], "no server that votes"),
@@ -252,3 +252,22 @@ def test_it_is_watched_until_something_is_wrong(tmp_path: Path) -> None:
         last = [json.loads(line) for line in process.stdout][-1]
         assert process.wait() == 1
     assert [(f["code"], f["server"]) for f in last["findings"]] == [("EPOCH_BEHIND_LOG", "server2")]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("log.100000001", b"ZKLG", "one file of a server"),
+        ("currentEpoch", b"3", "one file of a server"),
+        ("zoo.cfg", b"tickTime=2000\ndataDir = /data/zk1\n", "configuration (dataDir /data/zk1)"),
+        ("zookeeper.out", b"2026-01-01 00:00:00,000 [myid:1] - INFO  [main:o.a.z.s.q.QuorumPeer]", "--logs"),
+        ("x", b"\x1b[31mdataDir=\x1b\n", "the data directory of each server"),
+    ],
+)
+def test_a_file_is_told_what_is_needed_instead(tmp_path: Path, name: str, text: bytes, said: str) -> None:
+    (tmp_path / name).write_bytes(text)
+    answer = run(tmp_path / name)
+    assert answer.exit_code == 2
+    assert said in answer.output
+    assert "dataDir in zoo.cfg" in answer.output
+    assert "\x1b" not in answer.output

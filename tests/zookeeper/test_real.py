@@ -168,6 +168,12 @@ def test_an_ensemble_is_audited_in_place_while_it_is_written_to(tmp_path: Path, 
                 assert all(refuses_to_start(real, n) for n in behind), grave
                 warnings.warn(f"{version}: killed in the window of ZOOKEEPER-2354: {grave}", stacklevel=2)
                 return
+            joined = [n for n in range(3) for code, place, _, _ in grave if (code, place.split(",")[0]) ==
+                      ("EPOCH_AHEAD", f"server{n + 1}")]  # fmt: skip
+            if grave and len(joined) == len(grave) and not real.running.keys() & set(joined):
+                # killed between its epoch and what it was sent (ZOOKEEPER-4643): said of a disk that is so
+                warnings.warn(f"{version}: killed in the window of ZOOKEEPER-4643: {grave}", stacklevel=2)
+                return
             assert not grave
             audits += 1
             time.sleep(0.2)

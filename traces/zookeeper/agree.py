@@ -13,7 +13,7 @@ from traces.zookeeper.findings import NOTE, VIOLATION, Finding
 from traces.zookeeper.logs import Reader, payload_at, read_blocks
 from traces.zookeeper.memory import Scan
 from traces.zookeeper.numbers import BAD_CHECKSUM, BLOCK
-from traces.zookeeper.order import deleted
+from traces.zookeeper.order import unread
 from traces.zookeeper.replay import Replayed
 from traces.zookeeper.server import LOW, Server, TransactionRun
 
@@ -205,7 +205,7 @@ class Agreement:
         out: dict[int, dict[str, TransactionRun]] = defaultdict(dict)
         for server in self.servers:
             for run in server.runs:
-                if run.link == "epoch" and not run.before and run.lo >> 32 > 1 and server.not_read(run):
+                if run.link == "epoch" and not run.before and run.lo >> 32 > 1 and server.begins_late(run):
                     continue  # its log can have been deleted before
                 if run.link == "epoch" or (run.link == "start" and run.lo & LOW == 1):
                     out[run.lo][server.name] = run
@@ -267,15 +267,18 @@ class Agreement:
     def lost(self, name: str, run: TransactionRun, right: int, why: str) -> None:
         server = self.named(name)
         zxid = self.next_logged(run.before)
-        if server.not_read(run):  # whether it has what they left is seen in its tree
-            what = f"{zxid_text(zxid)}..{zxid_text(right)} are not there"
-            self.findings.append(deleted(server, run, what, zxid, right))
-            return
         what = (
             f"it goes from {zxid_text(run.before)} to {zxid_text(run.lo)} without {zxid_text(zxid)}..{zxid_text(right)}"
         )
         finding = Finding(
-            "MISSING", VIOLATION, f"{what} ({why})", name, server.file_of(run).name, run.place, zxid, right
+            "MISSING",
+            VIOLATION,
+            f"{what} ({why}){unread(server, run)}",
+            name,
+            server.file_of(run).name,
+            run.place,
+            zxid,
+            right,
         )
         finding.evidence["on a quorum"] = self.on_quorum(zxid, run.lo)
         self.findings.append(finding)
@@ -303,7 +306,7 @@ class Agreement:
         """Gaps of one server that others have filled."""
         for server in self.servers:
             for run in server.runs:
-                if run.link != "gap" or server.not_read(run):
+                if run.link != "gap" or server.begins_late(run):
                     continue
                 lo, hi = server.missing(run)
                 if run.before >> 32 != run.lo >> 32:  # with the end of the epoch before, as far as others have it
@@ -312,7 +315,7 @@ class Agreement:
                 if having and not server.has(lo):
                     what = f"{', '.join(having)} {'have' if len(having) > 1 else 'has'} {zxid_text(lo)}"
                     what += "" if lo == hi else f"..{zxid_text(hi)}"
-                    what += ", and this server's log goes on without"
+                    what += f", and this server's log goes on without{unread(server, run)}"
                     file = server.file_of(run).name
                     finding = Finding("MISSING", VIOLATION, what, server.name, file, run.place, lo, hi)
                     held = locate(self.named(having[0]), lo, self.reader)

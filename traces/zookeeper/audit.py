@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
@@ -13,16 +14,17 @@ from typing import Any
 
 from traces.zookeeper.agree import Agreement, Each
 from traces.zookeeper.codes import advice_held
-from traces.zookeeper.danger import danger_findings, mixed, same_number, separate_ensembles
+from traces.zookeeper.danger import FORGOT, danger_findings, mixed, same_number, separate_ensembles
 from traces.zookeeper.decode import Broken, decoded, zxid_text
 from traces.zookeeper.digests import digest_findings, restart_findings, side_by_side, snapshot_digests
 from traces.zookeeper.findings import DANGER, NOTE, VIOLATION, WARN, Finding, worst
 from traces.zookeeper.logs import LogFile, Reader, payload_at, read_log, read_on
-from traces.zookeeper.order import epoch_findings, epoch_value, file_findings, order_findings, snapshot_findings
+from traces.zookeeper.order import UNREAD, epoch_findings, epoch_value, file_findings, order_findings, snapshot_findings
 from traces.zookeeper.replay import Replay, Replayed, replayed, replayed_on
 from traces.zookeeper.server import Directory, Server, listed
 from traces.zookeeper.snappy_kernel import unsnap
 from traces.zookeeper.snapshots import Snapshot, read_snapshot
+from traces.zookeeper.starting import REFUSES, Start, candidates, starts
 from traces.zookeeper.trees import DataTree
 from zabspec.ensemble import ConfigError, Ensemble, parse
 from zabspec.files import Unreadable, read_small
@@ -32,6 +34,8 @@ __all__ = ["Audit", "Quorums", "audit", "read_server"]
 
 OK, UNKNOWN = "OK", "UNKNOWN"
 AGAIN = 3  # times that folders are listed again while something comes
+LOOKS = 10  # times that is looked again at what a running server leaves for a moment
+JUST_NOW = 5.0  # seconds behind a write in which a server is taken to be running
 PAUSE = 0.3  # seconds in which a running server writes its epoch
 
 
@@ -42,6 +46,7 @@ class Audit:
     Attributes:
         findings: the worst first, notes last.
         open: what cannot be concluded, a sentence each.
+        starts: what a start of each server comes to, by `release`; empty: by all that can have written the files.
         kept: what an audit after this one goes on from, of each server: its log replayed, and its restart.
     """
 
@@ -51,6 +56,8 @@ class Audit:
     quorums: str = ""
     open: list[str] = field(default_factory=list)
     kept: dict[tuple[str, str], Replay] = field(default_factory=dict)
+    starts: list[Start] = field(default_factory=list)
+    release: str = ""
 
     @property
     def verdict(self) -> str:
@@ -269,7 +276,7 @@ def load_kernels() -> None:
 
 def audit(
     directories: list[Directory], config: str | None = None, show_data: bool = False, digests: bool = True,
-    before: Audit | None = None, each: Each = in_threads, keep: bool = False,
+    before: Audit | None = None, each: Each = in_threads, keep: bool = False, release: str = "",
 ) -> Audit:  # fmt: skip
     """Audit an ensemble.
 
@@ -278,6 +285,7 @@ def audit(
         digests: replay the logs.
         before: an earlier audit of the same directories; what has not changed since is not read again.
         each: runs a function over many arguments: in threads, or as Spark tasks.
+        release: of the servers, for what starts; empty: all that can have written the files.
         keep: keep the trees that were replayed, for an audit that goes on from this one.
 
     Raises:
@@ -293,25 +301,37 @@ def audit(
 
     def judged(servers: list[Server]) -> Audit:
         replays = replay_all(servers, each, kept) if digests else {}
-        return conclude(servers, replays, quorums, show_data, each, kept)
+        return conclude(servers, replays, quorums, show_data, each, kept, release)
 
     out = judged(servers)
-    for _ in range(AGAIN):
-        if not out.told(DANGER):
+    for _ in range(LOOKS):
+        if not any(f.code in FORGOT for f in out.findings if f.severity == DANGER):
             break
-        # A running server joins an epoch, or goes on, while the others are read: what was read at different times is
-        # no danger. What lies still is as it was read.
+        # A running server joins an epoch, or goes on, while the others are read, and before 3.8.5 it stores what it was
+        # sent behind its epoch: what was read at different times is no danger. What lies still is as it was read.
         time.sleep(PAUSE)
         servers, before_that = settled(again(servers, each), each), servers
-        if all(unchanged(a, b) for a, b in zip(before_that, servers, strict=True)):
+        if not all(unchanged(a, b) for a, b in zip(before_that, servers, strict=True)):
+            out = judged(servers)
+        elif not any(touched(s) for s in servers):
             break
-        out = judged(servers)
     return out
 
 
 def again(servers: list[Server], each: Each) -> list[Server]:
     """The same servers as they are now."""
     return read_servers([listed(s.directory) for s in servers], {s.name: s for s in servers}, each)
+
+
+def touched(server: Server) -> bool:
+    """Whether a file of a server was written just now, so that it may be running."""
+    paths = [*files_of(server.directory), *server.directory.folders]
+    paths += [folder / name for folder in server.directory.folders for name in server.directory.epochs]
+    newest = 0.0
+    for path in paths:
+        with contextlib.suppress(OSError):
+            newest = max(newest, path.stat().st_mtime)
+    return time.time() - newest < JUST_NOW
 
 
 def unchanged(one: Server, two: Server) -> bool:
@@ -335,7 +355,7 @@ def replay_all(servers: list[Server], each: Each, kept: dict[tuple[str, str], Re
 
 def conclude(
     servers: list[Server], replays: dict[str, Replayed], quorums: Quorums, show_data: bool, each: Each,
-    kept: dict[tuple[str, str], Replay] | None = None,
+    kept: dict[tuple[str, str], Replay] | None = None, release: str = "",
 ) -> Audit:  # fmt: skip
     """Findings from what was read."""
     found: list[Finding] = []
@@ -346,6 +366,7 @@ def conclude(
     groups = separate_ensembles(servers)
     if len(groups) > 1:
         found.append(mixed(groups))
+    started = starts(servers, [release] if release else candidates(servers))
     written = 0
     for group in groups:
         counting = quorums if len(groups) == 1 else quorums.of([s.directory for s in group])
@@ -359,6 +380,7 @@ def conclude(
                 found += snapshot_digests(s, replays[s.name])
             found += restart_findings(group, replays, found, each, kept)
             found = side_by_side(group, found, counting)
+        found += not_starting(group, started, found, counting)
         hold_back(group, found, counting)
     multis = sum(f.failed_multis for s in servers for f in s.logs)
     if multis:
@@ -371,7 +393,22 @@ def conclude(
         what = f"{written:,} transactions are written differently and say the same"
         found.append(Finding("ENCODING", NOTE, what))
     out = Audit(servers, worst(found), replays, quorums.told, kept=kept or {})
+    out.starts, out.release = started, release
     out.open = unconcluded(out)
+    return out
+
+
+def not_starting(servers: list[Server], started: list[Start], found: list[Finding], quorum: Quorums) -> list[Finding]:
+    """Servers that no release in question starts from, though nothing else is found about them."""
+    told = {f.server for f in found if f.severity != NOTE}
+    mine = {s.name: [x for x in started if x.server == s.name] for s in servers}
+    ending = [n for n, of in mine.items() if of and all(x.outcome == REFUSES for x in of)]
+    rest = [n for n in mine if n not in ending]
+    severity = WARN if quorum(rest, max((s.top for s in servers), default=0)) else DANGER
+    out = []
+    for name in ending:
+        if name not in told:
+            out.append(Finding("WILL_NOT_START", severity, f"started, it {mine[name][0].sentence}", name))
     return out
 
 
@@ -386,8 +423,8 @@ def hold_back(servers: list[Server], found: list[Finding], quorum: Quorums) -> N
     dangerous = any(f.severity == DANGER for f in grave)
     for f in found:
         safe = f.server and not dangerous and quorum([n for n in sound if n != f.server], newest)
-        if (f.server in names or not f.server) and not safe:
-            f.advice = advice_held(f.code)
+        if (f.server in names or not f.server) and (not safe or UNREAD in f.sentence):
+            f.advice = advice_held(f.code, UNREAD in f.sentence and bool(safe))
 
 
 def unconcluded(found: Audit) -> list[str]:

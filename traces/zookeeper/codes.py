@@ -66,6 +66,7 @@ LAST = (
     "Start the servers with the longest histories first, and the servers named here last, when the others serve: they "
     "are synchronized then."
 )
+LEFT = "Leave the directory as it is: no start needs what is missing. See who deleted the file, or look at the disk."
 HELD = (
     "Do not move away, replace or delete this directory: without it the servers of which nothing is found are no "
     "quorum, or it may have the last copy. Stop the servers, copy every directory, and see first who has what."
@@ -155,7 +156,10 @@ TABLE = (
         "EMPTY_LOG",
         what="A log file without a record",
         clients="None.",
-        do="Releases before 3.5.6 do not start with an empty last file: remove it.",
+        do=(
+            "Releases before 3.9.3 do not start with a last file of no bytes, and none with a part of a header: it "
+            "holds nothing, and may be moved elsewhere."
+        ),
     ),
     Code(
         "PACKED_LOG",
@@ -165,7 +169,7 @@ TABLE = (
     ),
     Code(
         "LOGS_DELETED",
-        what="Log files are not there which no start reads, since a later snapshot has what they held",
+        what="Old log files are not there which no start reads, since a later snapshot has what they held",
         clients="None.",
         do="Leave that to PurgeTxnLog or autopurge: they keep what a start needs.",
     ),
@@ -437,14 +441,14 @@ TABLE = (
         "NO_SNAPSHOT",
         what="None of a server's snapshots can be read",
         concerns="durability",
-        clients="Releases from 3.5.5 on refuse to start.",
+        clients="Releases from 3.5.3 on refuse to start.",
         bugs="ZOOKEEPER-2325, 3056",
         do=f"{COPY} {RESYNC}",
     ),
     Code(
         "NO_SNAPSHOTS",
         what="Logs without a snapshot",
-        clients="None by itself; releases from 3.5.5 on refuse to start.",
+        clients="None by itself; releases from 3.5.3 on refuse to start.",
     ),
     Code(
         "TORN_SNAPSHOT", what="A snapshot that was never finished: a server takes the next older one", clients="None."
@@ -490,6 +494,13 @@ TABLE = (
         what="An epoch file was being written when the server died",
         clients="None: releases since 3.5.10, 3.6.3, 3.7.1 and 3.8.0 finish it when they start.",
     ),
+    Code(
+        "WILL_NOT_START",
+        what="A server ends when it is started from this directory, though its history is whole",
+        concerns="availability",
+        clients="The server is not there.",
+        do=f"{COPY} Do not delete files to make it start: what it holds may be needed. {HOLD}",
+    ),
     # --- files ----------------------------------------------------------------------------------------------------
     Code(
         "UNREADABLE",
@@ -508,10 +519,14 @@ TABLE = (
 )
 
 
-def advice_held(code: str) -> str:
-    """What to do about a code where no server may be synchronized anew; empty: the code advises nothing of the kind."""
+def advice_held(code: str, unread: bool = False) -> str:
+    """What to do about a code where no server may be synchronized anew; empty: the code advises nothing of the kind.
+
+    Args:
+        unread: it could be, and need not: no start reads what is missing.
+    """
     do = CODES[code].do
-    return do.replace(RESYNC, HELD) if RESYNC in do else ""
+    return do.replace(RESYNC, LEFT if unread else HELD) if RESYNC in do else ""
 
 
 CODES: dict[str, Code] = {row.code: row for row in TABLE}

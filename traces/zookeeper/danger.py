@@ -19,11 +19,12 @@ from traces.zookeeper.logs import Reader
 from traces.zookeeper.order import epoch_value
 from traces.zookeeper.server import LOW, Server
 
-__all__ = ["Counting", "danger_findings", "joined_epoch", "mixed", "same_number", "separate_ensembles"]
+__all__ = ["FORGOT", "Counting", "danger_findings", "joined_epoch", "mixed", "same_number", "separate_ensembles"]
 
 # Of damages those behind which a server's history may go on unseen.
 HIDING = ("CRC", "BAD_EOR", "BAD_LEN", "BAD_MAGIC", "BAD_BODY", "BAD_VERSION", "DATA_AFTER_END", "SNAP_LOST",
           "NO_SNAPSHOT")  # fmt: skip
+FORGOT = ("EPOCH_AHEAD", "PARTED", "SET_BACK", "LAST_COPY")  # what a running server can look like for a moment
 COMPARED = 64  # transactions that are compared before servers are taken for two ensembles
 HOT = "unless the directories were copied while the servers ran, or at different times"
 
@@ -113,6 +114,14 @@ class Disks:
         end = max((z for e, z in ends.items() if e < epoch), default=0)
         if end > s.top:
             return end, f"the histories of others went on from {zxid_text(end)}"
+        saved = [
+            (x.zxid, f"{t.name}'s {x.name} was there before it")
+            for t in self.voters
+            for x in t.snapshots
+            if x.usable and x.zxid & LOW and s.top < x.zxid < epoch << 32 <= t.top
+        ]
+        if saved:
+            return max(saved)
         alike = [t for t in self.voters if epoch_value(t) == epoch and s.top < t.top < epoch << 32]
         if alike:
             longest = max(alike, key=lambda t: t.top)
@@ -266,7 +275,9 @@ def strangers(one: Server, two: Server, reader: Reader) -> bool:
     """Whether two servers have transactions of the same zxids, and none is the same."""
     mine, theirs = blocks_of(one), blocks_of(two)
     common = sorted(mine.keys() & theirs.keys())
-    if not common or any(mine[b] == theirs[b] for b in common):
+    if not common:
+        return began_without(one, two) or began_without(two, one)
+    if any(mine[b] == theirs[b] for b in common):
         return False
     differ = 0
     for block in [*common[:4], *common[4:][-1:]]:
@@ -282,10 +293,20 @@ def strangers(one: Server, two: Server, reader: Reader) -> bool:
     return differ > 1
 
 
+def began_without(one: Server, two: Server) -> bool:
+    """Whether a server's history begins, with nothing before it, behind all of another's that was surely agreed on: of
+    several epochs, or in a snapshot. One epoch's proposals can be those of a leader that had no quorum."""
+    first = one.runs[0] if one.runs else None
+    if first is None or first.link != "epoch" or first.before or one.not_read(first) or two.logged >= first.lo:
+        return False
+    epochs = {r.lo >> 32 for r in two.runs}
+    return len(epochs) > 1 or any(x.usable and x.zxid & LOW for x in two.snapshots)
+
+
 def mixed(groups: list[list[Server]]) -> Finding:
     """Servers of several ensembles."""
     said = " | ".join(", ".join(s.name for s in g) for g in groups)
-    what = f"{said}: servers of different sides have the same zxids and not one transaction in common: these are "
+    what = f"{said}: servers of different sides have not one transaction in common: these are "
     what += f"{len(groups)} ensembles, or one whose logs do not reach back to what its servers share; each side is "
     what += "audited by itself"
     return Finding("NOT_ONE_ENSEMBLE", DANGER, what, servers=[s.name for g in groups for s in g])

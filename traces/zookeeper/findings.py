@@ -54,8 +54,9 @@ class Finding:
         said = [self.server] if self.server else []
         said += [f"{self.file} at {self.offset}" if self.offset >= 0 else self.file] if self.file else []
         if self.zxid >= 0:
-            many = f"..{zxid_text(self.last)}" if self.last >= 0 and self.last != self.zxid else ""
-            said += [f"zxid {zxid_text(self.zxid)}{many}"]
+            many = self.last >= 0 and self.last != self.zxid
+            own = f"0x{self.zxid:x}..0x{self.last:x}" if many else f"0x{self.zxid:x}"
+            said += [f"zxid {own} ({zxid_text(self.zxid)}{f'..{zxid_text(self.last)}' if many else ''})"]
         return ", ".join(said)
 
 

@@ -8,8 +8,9 @@ from traces.zookeeper.logs import LogFile
 from traces.zookeeper.server import LOW, Server, TransactionRun
 from traces.zookeeper.snapshots import PACKED, Snapshot
 
-__all__ = ["epoch_findings", "epoch_value", "file_findings", "order_findings", "snapshot_findings"]
+__all__ = ["UNREAD", "epoch_findings", "epoch_value", "file_findings", "order_findings", "snapshot_findings"]
 
+UNREAD = "and does not read it"
 NOTES = ("LEFT_OVER", "UNKNOWN_TYPE", "BAD_DBID")  # of damages those that a later release might write
 
 
@@ -67,7 +68,7 @@ def packed_logs(server: Server) -> list[Finding]:
         if zxid < needed:
             out.append(Finding("PACKED_LOG", NOTE, f"{beside}, from before what a start reads", server.name, path.name))
         else:
-            what = f"{beside}: a start that reads it ends with 'has invalid magic number'"
+            what = f"{beside}: a start of 3.6 or later that reads it ends with 'has invalid magic number'"
             out.append(Finding("PACKED_LOG", WARN, what, server.name, path.name))
     return out
 
@@ -82,7 +83,7 @@ def order_findings(server: Server) -> list[Finding]:
     for n, run in enumerate(server.runs):
         f = server.file_of(run)
         where = (server.name, f.name, run.place)
-        if run.link == "gap" and server.not_read(run):
+        if run.link == "gap" and server.begins_late(run):
             lo, hi = server.missing(run)
             out.append(deleted(server, run, f"{count_text(lo, hi)} not there", lo, hi))
         elif run.link == "gap":
@@ -93,7 +94,7 @@ def order_findings(server: Server) -> list[Finding]:
             )
             what += "which nothing reads"
             out.append(Finding("PACKED_LOG", WARN, what, *where, run.before + 1, run.lo - 1))
-        elif run.link == "epoch" and not run.before and run.lo >> 32 > 1 and server.not_read(run):
+        elif run.link == "epoch" and not run.before and run.lo >> 32 > 1 and server.begins_late(run):
             what = f"the log begins with {zxid_text(run.lo)}: what was before it, if there was anything, is not there"
             out.append(deleted(server, run, what, run.lo, run.lo))
         elif run.link == "unknown" and n == 0:
@@ -131,6 +132,13 @@ def deleted(server: Server, run: TransactionRun, what: str, lo: int, hi: int) ->
     return Finding("LOGS_DELETED", NOTE, what, server.name, server.file_of(run).name, run.place, lo, hi)
 
 
+def unread(server: Server, run: TransactionRun) -> str:
+    """That a start does not read what is missing, where that is so."""
+    if not server.not_read(run):
+        return ""
+    return f"; a start begins behind it, with snapshot.{server.restart_from:x}, {UNREAD}"
+
+
 def gap(server: Server, run: TransactionRun, known: list[int]) -> Finding:
     """A gap, which a snapshot of its end would explain."""
     f = server.file_of(run)
@@ -144,6 +152,7 @@ def gap(server: Server, run: TransactionRun, known: list[int]) -> Finding:
     if run.before >> 32 != run.lo >> 32 and run.before:
         gone = f"what followed on {zxid_text(run.before)} in epoch {run.before >> 32:x}, and {gone}"
     what = f"{behind}{' inside a file' if inside else ''}: {gone} missing, and no snapshot fills the gap"
+    what += unread(server, run)
     finding = Finding("GAP", VIOLATION, what, server.name, f.name, run.place, lo, hi)
     finding.evidence["snapshots"] = [f"{z:x}" for z in known]
     return finding

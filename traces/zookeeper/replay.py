@@ -134,7 +134,7 @@ class Replay:
         below = [s for s in usable if first is not None and s.zxid < first.lo]
         if first is None:
             return
-        if first.link in ("gap", "epoch") and first.lo != (1 << 32) + 1 and server.not_read(first):
+        if first.link in ("gap", "epoch") and first.lo != (1 << 32) + 1 and server.begins_late(first):
             self.begin(next(s for s in usable if s.zxid >= first.lo - 1))  # the log before it was deleted
             return
         if below:
@@ -160,9 +160,7 @@ class Replay:
         if self.base is not None:
             return
         for run in self.server.runs:
-            if run.link == "gap" and run is not self.server.runs[0] and self.server.not_read(run):
-                self.resets[(run.file, run.place)] = None
-            elif run.link == "bridged":
+            if run.link == "bridged":
                 found = [s for s in self.server.snapshots if s.usable and run.before <= s.zxid < run.lo]
                 self.resets[(run.file, run.place)] = found[-1] if found else None
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,6 +101,27 @@ def version_folders(path: Path) -> list[Path]:
     return found
 
 
+def file_instead(path: Path) -> str:
+    """What is needed instead of a file."""
+    needed = "an audit needs the data directory of each server (dataDir in zoo.cfg, and dataLogDir if there is one: "
+    needed += f"DATA,LOGS), with its folder {VERSION} and everything in it"
+    if zxid_of(path.name, "log") >= 0 or zxid_of(path.name, "snapshot") >= 0 or path.name in KNOWN:
+        folder = path.absolute().parent
+        return f"{path} is no folder but one file of a server: {needed}; here {folder}"
+    head = b""
+    if path.is_file():
+        with contextlib.suppress(OSError), path.open("rb") as file:
+            head = file.read(1 << 16)
+    said = f"{path} is no folder but a file: {needed}"
+    lines = re.findall(rb"^(data(?:Log)?Dir)\s*=\s*([\x20-\x7e]{1,200}?)\s*$", head, re.M)
+    if lines:
+        named = ", ".join(f"{key.decode()} {value.decode()}" for key, value in lines)
+        return f"{said}. This is a configuration ({named}): it goes with --config"
+    if b"org.apache.zookeeper" in head or b" - INFO " in head or b"[myid:" in head:
+        return f"{said}. This is a text log: those go with --logs"
+    return said
+
+
 def find_directory(words: list[Path], name: str) -> Directory:
     """The directories of a server: one, or its data and its log directory apart.
 
@@ -109,7 +132,7 @@ def find_directory(words: list[Path], name: str) -> Directory:
     for path in words:
         try:
             if not path.is_dir():
-                raise NotOne(f"{path} is no folder" if path.exists() else f"there is no folder {path}")
+                raise NotOne(file_instead(path) if path.exists() else f"there is no folder {path}")
             found = version_folders(path)
         except (OSError, ValueError) as problem:
             if isinstance(problem, NotOne):
@@ -240,8 +263,12 @@ class Server:
         return max((s.zxid for s in self.snapshots if s.usable), default=-1)
 
     def not_read(self, run: TransactionRun) -> bool:
-        """Whether what a run leaves out before it is read by no start: whole log files, below a later snapshot."""
-        return run.place == self.file_of(run).first_place and self.restart_from >= max(run.lo - 1, 1)
+        """Whether what a run leaves out before it is read by no start, which begins with a later snapshot."""
+        return self.restart_from >= max(run.lo - 1, 1)
+
+    def begins_late(self, run: TransactionRun) -> bool:
+        """Whether a run is where the logs begin, and older ones can have been deleted: no start reads them."""
+        return run is self.runs[0] and self.not_read(run)
 
     def packed_before(self, run: TransactionRun) -> bool:
         """Whether a compressed log, of which there is no other copy, can hold what is missing before a run."""
