@@ -46,9 +46,8 @@ def story(one: RowOutcome) -> list[tuple[str, str]]:
     out = [("bug", f"ZOOKEEPER-{row.issue}" if row.issue.isdigit() else f"{row.issue}, found here, and in no tracker")]
     if row.issue.isdigit():
         out.append(("ticket", TRACKER + row.issue))
+    out = [("what a client loses", CLIENTS.get(row.breaks, prop.statement)), ("what happens", row.says), *out]
     out += [
-        ("what happens", row.says),
-        ("what a client loses", CLIENTS.get(row.breaks, prop.statement)),
         ("property that breaks", f"{row.breaks}: {' '.join(prop.statement.split())}"),
         ("rule that is broken", row.split),
         ("release asked", row.release + (f" (as {', '.join(numbers)})" if len(numbers) > 1 else "")),
@@ -66,7 +65,9 @@ def said(one: RowOutcome, fixed: bool) -> str:
     if o.trouble:
         return f"no verdict: {o.trouble}"
     states = plural(o.states, "state").replace(str(o.states), f"{o.states:,}", 1)
-    return f"breaks after {plural(o.depth, 'step')}, {states}" if o.depth else f"holds in all {states} of its budget"
+    merged = "" if one.split else " (with steps merged by promise)"
+    found = f"breaks after {plural(o.depth, 'step')}, {states}" if o.depth else f"holds in all {states} of its budget"
+    return found + merged
 
 
 def methods(trace: Trace) -> list[tuple[str, str, str]]:
