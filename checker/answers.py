@@ -34,6 +34,8 @@ class Answered:
     """What every answer has: a sentence, an exit code, verdicts by name, and how it is shown."""
 
     def __init__(self, result: Result) -> None:
+        import traces.pictures  # noqa: F401  # from then on a notebook shows the picture of a trace
+
         self._result = result
 
     @property

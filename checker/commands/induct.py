@@ -120,8 +120,7 @@ def listing(request: InductRequest) -> StatedResult:
     if not is_whole(request.model.protocol):
         clauses = [*beside(request.configuration()), *clauses]
     rows = [{"clause": c.name, "source": c.source, "statement": " ".join(c.statement.split())} for c in clauses]
-    head = ("clause", "source", "statement")
-    table = Table([tuple(row[name] for name in head) for row in rows], head)
+    table = Table([(row["clause"], f"{row['statement']} ({row['source']})") for row in rows])
     return StatedResult(content=rows, text=[table], kind="induct")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,11 +9,12 @@ import click
 
 from checker.commands import completing
 from checker.commands import shared_options as shared
-from checker.commands.common import Answer, Subcommand
+from checker.commands.common import PATH, Answer, Subcommand, check_writable
+from checker.commands.page_option import check_page
 from checker.commands.publishing import publish
 from checker.ending import HELD, NO_VERDICT, VIOLATED
 from checker.report.progress import StatusLine
-from checker.report.result import StatedResult, Table, installed_version
+from checker.report.result import Part, StatedResult, Table, installed_version
 from checker.requests.matrix import MatrixRequest
 from checker.requests.residue import ResidueRequest
 from checker.requests.zookeeper import ZookeeperRequest, answer
@@ -40,6 +40,8 @@ MATRIX = "Ask every row of every release instead; what is known is in FILE, and 
 @click.option("--residue", is_flag=True, help="Ask what is left with all known repairs instead.")
 @shared.named("--release", "NUMBER", "Whose residue (the newest).", completing.zookeeper_releases)
 @click.option("--json", "as_json", is_flag=True, help="The residue as JSON.")
+@click.option("--trace", type=PATH, metavar="FILE", help="Of one row: save the run that breaks the release.")
+@click.option("--html", "page", type=PATH, metavar="FILE", help="Of one row: its story and the run, as a page.")
 def zookeeper(
     issues: tuple[str, ...],
     time_limit: float | None,
@@ -49,10 +51,17 @@ def zookeeper(
     residue: bool,
     release: str,
     as_json: bool,
+    trace: Path | None,
+    page: Path | None,
 ) -> Answer:
     """Known bugs of ZooKeeper, found again: a release with every other known fix, without its own and with it.
 
+    A row that is named is a story: what happens, what a client loses, the run with the Java method of each step, and
+    what its fix changes.
+
     0: every row is as recorded; 1: one has changed; 3: one came to no verdict, and none has changed."""
+    if (trace is not None or page is not None) and (len(issues) != 1 or residue or matrix is not None):
+        raise click.UsageError("--trace and --html are for one row: zabcheck zookeeper ZK-4643 --html FILE")
     if residue:
         if issues or split or matrix is not None or stop_after is not None:
             raise click.UsageError("--residue asks its own lines, of merged steps")
@@ -65,23 +74,44 @@ def zookeeper(
         return whole_matrix(MatrixRequest(str(matrix), time_limit, stop_after))
     if stop_after is not None:
         raise click.UsageError("--stop-after is for --matrix")
-    return rows(ZookeeperRequest(issues, time_limit, split))
+    if trace is not None:
+        check_writable(trace, "--trace", regular=True)
+    check_page(page, [trace])
+    return rows(ZookeeperRequest(issues, time_limit, split), trace, page)
 
 
-def rows(request: ZookeeperRequest) -> Answer:
-    """Which rows are found. 0: each as recorded; 1: one has changed; 3: one has no verdict."""
-    from traces import to_text
-    from traces.explain.folding import fitted
+def rows(request: ZookeeperRequest, saved: Path | None = None, page: Path | None = None) -> Answer:
+    """Which rows are found. 0: each as recorded; 1: one has changed; 3: one has no verdict.
 
+    Args:
+        saved, page: where the run of the one row that is asked goes, as a trace, and drawn with its story.
+    """
+    from checker.zookeeper.story import methods, story
+    from traces import TraceError, to_text, write_trace
+    from traces.pictures.html import page as page_of
+
+    files: list[tuple[Path, bytes]] = []
+    troubles: list[str] = []
+    stories: list[Part] = []
     asked: list[RowOutcome] = []
-    runs: list[str] = []
     with StatusLine() as status:
         for one in answer(request):
             asked.append(one)
-            if request.issues and one.without.trace is not None:
-                runs.append(f"{to_text(one.without.trace)}\n")
             if request.issues:
-                runs.append(fitted(f"{one.row.says}\nThe paper's step that is split: {one.row.split}\n\n"))
+                stories.append(Table(story(one)))
+            run = one.without.trace
+            if request.issues and run is not None:
+                stories.append(to_text(run).rstrip())
+                stories.append(Table(methods(run), ("step", "who and what", "in ZooKeeper"), right=0))
+            if run is not None and page is not None:
+                files.append((page, page_of(run, story=story(one)).encode()))
+            try:
+                if run is not None and saved is not None:
+                    write_trace(run, saved)
+            except TraceError as problem:
+                troubles.append(str(problem))
+            if run is None and (page is not None or saved is not None):
+                troubles.append(f"ZK-{one.row.issue} did not break, so there is no run to save or draw")
             status.update(f"ZK-{one.row.issue}: {len(asked)} rows are answered")
     undecided = [one for one in asked if one.undecided]
     changed = [one for one in asked if not one.as_recorded and not one.undecided]
@@ -104,8 +134,7 @@ def rows(request: ZookeeperRequest) -> Answer:
     )
     code = VIOLATED if changed else NO_VERDICT if undecided else HELD
     rows = [Table([told(one) for one in asked], head, below=sentence + merged)]
-    made = publish(StatedResult(sentence, code, text=rows))
-    return replace(made, texts=[*runs, *made.texts])
+    return publish(StatedResult(sentence, code, text=[*stories, *rows]), more=files, troubles=troubles)
 
 
 def whole_matrix(request: MatrixRequest) -> Answer:

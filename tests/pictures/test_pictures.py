@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zlib
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -294,3 +295,14 @@ def test_the_picture_of_the_readme_is_the_one_that_its_command_makes() -> None:
     kept = (DATA.parent.parent.parent / "docs" / "join-commit-all.svg").read_text(encoding="utf-8")
     assert kept == to_svg(pictured("join-commit-all"))
     assert len(kept) < 100_000
+
+
+def test_a_trace_is_one_line_and_a_notebook_shows_its_picture() -> None:
+    trace = pictured("equal-epoch")
+    count = len(trace.steps)
+    said = f"one-leader-an-epoch is violated after {count} steps; zab with equal-epoch, 3 processes"
+    assert repr(trace) == f"<Trace: {said}>"
+    plain = replace(trace, property_name="")
+    assert "x is first put to the test after 1 step; " in repr(replace(plain, premise_of="x", steps=trace.steps[:1]))
+    assert "a run of 0 steps; " in repr(replace(plain, steps=()))
+    assert trace._repr_html_() == to_svg(trace)

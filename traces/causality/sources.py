@@ -66,7 +66,7 @@ def events_of_trace(trace: Trace, relation: str) -> Events:
         out.events.append(Event(step.number, step.process, step.word.kind, headline(step), step.number))
     for f in flights(trace):
         if f.sent and f.ended is not None and f.fate in (Fate.RECEIVED, Fate.COPIED):
-            out.sent.append((f.sent, f.ended, message_text(f.message)))
+            out.sent.append((f.sent, f.ended, message_text(f.message, trace.model)))
     return out
 
 

@@ -59,7 +59,7 @@ def changes(trace: Trace, number: int) -> list[str]:
     sent = []
     for m in step.sent:
         lost = " (lost: the connection is not open)" if m.lost else ""
-        sent.append(f"{process_name(m.source)} -> {process_name(m.destination)}: {message_text(m)}{lost}")
+        sent.append(f"{process_name(m.source)} -> {process_name(m.destination)}: {message_text(m, trace.model)}{lost}")
     return [*(c.text for c in changed(trace, number)), *sent, *_lost_in_flight(before, step)]
 
 
@@ -183,6 +183,8 @@ def _place(f: Field, index: tuple[int, ...]) -> str:
     """One entry of a field: `p1.promised_epoch`, `connection of p1 to p0`."""
     if f.name == "link":
         return f"connection of {process_name(index[0])} to {process_name(index[1])}"
+    if f.reading:
+        return f.reading.format(*index)
     inner = "".join(f"[{k}]" for k in index[f.node_axes :])
     if f.axes[:1] == (NODE,):
         inner = "".join(f"[{process_name(k)}]" for k in index[1 : f.node_axes]) + inner

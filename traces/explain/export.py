@@ -14,6 +14,7 @@ from traces.record.file import trace_text
 from traces.record.trace import JsonState, Step, Trace
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.schema import Role
+from zabspec.model import Model
 
 __all__ = ["EXPORTS", "to_itf", "to_json", "to_mermaid"]
 
@@ -74,7 +75,7 @@ def _itf(kind: Kind, value: Any) -> Any:
     if isinstance(kind, Bool):
         return value
     if isinstance(kind, Int):
-        return _bigint(value)
+        return {"#set": kind.held(value)} if kind.members else _bigint(value)
     if isinstance(kind, Record):
         return {name: _itf(inner, value[name]) for name, inner in kind.fields.items()}
     if isinstance(kind, SetOf):
@@ -120,9 +121,9 @@ def to_mermaid(trace: Trace) -> str:
     marks = {} if lasso is None else lasso.marks(len(trace.steps))
     for number, step in enumerate((None, *trace.steps)):
         if step is not None:
-            lines.append("    " + _drawn(step, everybody))
+            lines.append("    " + _drawn(step, everybody, trace.model))
             lines += _notes(step)
-            lines += [f"    {_sent(f)}" for f in unreceived.get(step.number, ())]
+            lines += [f"    {_sent(f, trace.model)}" for f in unreceived.get(step.number, ())]
         notes = marks.get(number, "").splitlines()
         lines += [f"    Note over {everybody}: {_escaped(said.lstrip('- '))}" for said in notes]
         if lasso is not None and lasso.loop == number:
@@ -138,13 +139,13 @@ def _escaped(text: str) -> str:
     return text.translate(ESCAPES)
 
 
-def _drawn(step: Step, everybody: str) -> str:
+def _drawn(step: Step, everybody: str, model: Model) -> str:
     """The step itself: an arrow or a note."""
     m = step.message
     if m is not None:
         arrow = "-x" if step.word.row.loses else "->>"
         ends = f"{process_name(m.source)}{arrow}{process_name(m.destination)}"
-        return f"{ends}: {_escaped(f'{step.number}. {step.label}: {message_text(m)}')}"
+        return f"{ends}: {_escaped(f'{step.number}. {step.label}: {message_text(m, model)}')}"
     what = headline(step)
     o = step.word.operands
     if step.process is not None:
@@ -166,12 +167,12 @@ SAID = {
 }
 
 
-def _sent(f: Flight) -> str:
+def _sent(f: Flight, model: Model) -> str:
     """A message that is never received, where it is sent."""
     m = f.message
     arrow = "--)" if f.fate is Fate.IN_FLIGHT else "--x"
     ends = f"{process_name(m.source)}{arrow}{process_name(m.destination)}"
-    return f"{ends}: {_escaped(f'{f.sent}. {message_text(m)} {SAID[f.fate].format(f.ended)}')}"
+    return f"{ends}: {_escaped(f'{f.sent}. {message_text(m, model)} {SAID[f.fate].format(f.ended)}')}"
 
 
 def _notes(step: Step) -> list[str]:

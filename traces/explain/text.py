@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from invariants import properties_of, property_named
 from traces.explain.effects import changes
@@ -13,15 +14,57 @@ from traces.record.failure import MEANT, Failure
 from traces.record.trace import Trace
 from zabspec.language.error_sites import remedy
 from zabspec.model import Configuration
+from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds.steps import BUDGETS
 
-__all__ = ["configuration_text", "steps_text", "to_text"]
+__all__ = ["Parted", "configuration_text", "parted", "steps_text", "to_text"]
+
+
+class Parted(NamedTuple):
+    """The variants of a configuration, apart.
+
+    Attributes:
+        release: which release it is; empty: its protocol follows nobody's releases.
+        fixes: those that repair a rule.
+        merged: those that put steps together, and change no rule.
+        rules: the others: each changes a rule.
+    """
+
+    release: str
+    fixes: tuple[str, ...]
+    merged: tuple[str, ...]
+    rules: tuple[str, ...]
+
+
+def parted(c: Configuration) -> Parted:
+    """Part the variants of a configuration: its release, the fixes in it, and what breaks a rule."""
+    protocol = PROTOCOLS[c.protocol]
+    releases, names = protocol.declared.releases, [name for name in c.variant.split(",") if name]
+    if not releases:
+        return Parted("", (), (), tuple(names))
+    of_release = [name for name in names if name in releases]
+    release = of_release[0] if of_release else next((n for n in releases[""] if n[:1].isdigit()), "")
+    others = [name for name in names if name not in releases]
+    merging = {whose.removeprefix("variant ") for whose in protocol.promises(c.variant).values()}
+    fixes = tuple(name for name in others if protocol.variants[name].repairs)
+    merged = tuple(name for name in others if name not in fixes and name in merging)
+    return Parted(release, fixes, merged, tuple(name for name in others if name not in fixes and name not in merged))
+
+
+def variants_text(c: Configuration) -> str:
+    """The protocol with its variants, in a phrase."""
+    parts = parted(c)
+    if not parts.release:
+        return f"{c.protocol}, variant {c.variant}" if c.variant else c.protocol
+    said = f"{c.protocol} {parts.release}"
+    said += f", with the fixes {', '.join(parts.fixes)}" if parts.fixes else ", as it was released"
+    said += f", changed by {', '.join(parts.rules)}" if parts.rules else ""
+    return said + (f", steps merged by {', '.join(parts.merged)}" if parts.merged else "")
 
 
 def configuration_text(c: Configuration) -> str:
     """A configuration in one line: the protocol, its size, and the budgets it has."""
-    name = f"{c.protocol}, variant {c.variant}" if c.variant else c.protocol
-    parts = [name, counted(c.nodes, "node"), *([counted(c.txns, "transaction")] if c.txns else [])]
+    parts = [variants_text(c), counted(c.nodes, "node"), *([counted(c.txns, "transaction")] if c.txns else [])]
     for budget in BUDGETS:
         if getattr(c, budget):
             parts.append(f"{budget} {getattr(c, budget)}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from traces.record.trace import Trace
+from traces.record.trace import DRAWN, Trace
 
 if TYPE_CHECKING:
     from traces.pictures.picture import Cone
@@ -61,6 +61,8 @@ class Draws(Protocol):
 
     def __call__(self, trace: Trace, cone: Cone | None = None) -> bytes: ...
 
+
+DRAWN.append(to_svg)  # for notebooks
 
 # By the name of the format; what draws is imported when it is asked for.
 PICTURES: dict[str, Draws] = {

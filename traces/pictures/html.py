@@ -3,6 +3,7 @@ and after each, and all of it as text."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -22,16 +23,17 @@ from traces.record.trace import Trace
 __all__ = ["environment", "page", "shown"]
 
 
-def page(trace: Trace, cone: Cone | None = None) -> str:
+def page(trace: Trace, cone: Cone | None = None, story: Sequence[tuple[str, str]] = ()) -> str:
     """The page.
 
     Args:
+        story: what is to be said before the run: what it is called, and it.
         cone: the step whose cone its diagram draws; None: all is drawn alike.
 
     Raises:
         TraceError: the trace does not break the property that it is said to break.
     """
-    return environment().get_template("trace.html.j2").render(style=STYLE, run=shown(trace, cone=cone))
+    return environment().get_template("trace.html.j2").render(style=STYLE, run=shown(trace, cone=cone), story=story)
 
 
 @cache
@@ -70,7 +72,7 @@ def shown(trace: Trace, name: str = "", cone: Cone | None = None) -> dict[str, A
                 "events": row.events,
                 "changes": row.changes,
                 "words": words_of(trace.model, step),
-                "message": message_text(step.message) if step.message is not None else "",
+                "message": message_text(step.message, trace.model) if step.message is not None else "",
             }
             for row, step in zip(picture.rows, trace.steps, strict=True)
         ],

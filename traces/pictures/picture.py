@@ -14,7 +14,7 @@ from typing import Any
 from traces.explain.effects import changed, changes
 from traces.explain.flights import Flight, flights
 from traces.explain.names import headline, message_text, observation_text, process_name, txn_text
-from traces.explain.text import configuration_text, put_to_the_test
+from traces.explain.text import configuration_text, parted, put_to_the_test
 from traces.explain.why import reason
 from traces.record.trace import JsonState, Step, Trace, Transmission
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq
@@ -138,7 +138,7 @@ class Picture:
         why: the sentence why the run cannot be; empty: it can.
         statement, source: the property in the paper's words, and where it states it.
         configuration: what was run, in a line.
-        changed: which rule of the protocol is changed, and how, a line each.
+        changed: the release, the fixes in it, and which rule of the protocol is changed, and how: a line each.
         lanes: the names of the processes.
         stretches, rows, arrows: what is drawn.
         epoch_field, role_field: which fields of a process say its epoch and its role; empty: it has none.
@@ -189,12 +189,12 @@ def picture_of(trace: Trace, cone: Cone | None = None) -> Picture:
         f"{title} after {steps}" if broken else f"A run of {steps}",
         why.sentence
         if why is not None
-        else put_to_the_test(trace)
-        if trace.premise_of
         else ""
         if lasso is None
         else f"{lasso.progress_property}: {lasso.sentence(count)}.",
-        " ".join((trace.statement if lasso is None else lasso.statement).split()),
+        f"{put_to_the_test(trace)} {' '.join(trace.statement.split())}"
+        if trace.premise_of
+        else " ".join((trace.statement if lasso is None else lasso.statement).split()),
         trace.source if lasso is None else lasso.source,
         configuration_text(trace.configuration),
         tuple(rules_changed(trace)),
@@ -210,11 +210,18 @@ def picture_of(trace: Trace, cone: Cone | None = None) -> Picture:
 
 
 def rules_changed(trace: Trace) -> Iterator[str]:
-    """What the variant of a trace changes of its protocol."""
-    known = PROTOCOLS[trace.configuration.protocol].variants
-    for name in filter(None, trace.configuration.variant.split(",")):
+    """What the variant of a trace changes of its protocol: its release, the fixes that are in it, and each rule."""
+    known, parts = PROTOCOLS[trace.configuration.protocol].variants, parted(trace.configuration)
+    if parts.release:
+        of = known[parts.release].summary if parts.release in known else parts.release
+        yield f"Release: {parts.release}" + (f" (as {of})" if of != parts.release else "")
+    if parts.fixes:
+        yield f"Fixes present: {', '.join(parts.fixes)}"
+    if parts.merged:
+        yield f"Steps merged by promise: {', '.join(parts.merged)}"
+    for name in parts.rules:
         v = known[name]
-        yield f"{f'{v.rule}: ' if v.rule else ''}{' '.join(v.summary.split())}"
+        yield f"Rule changed in this protocol: {f'{v.rule}: ' if v.rule else ''}{' '.join(v.summary.split())}"
 
 
 # --- lanes -----------------------------------------------------------------------------------------
@@ -269,7 +276,7 @@ def arrow_of(trace: Trace, f: Flight, txns: frozenset[str]) -> Arrow:
     epoch = next((int(v) for name, v in m.fields.items() if says_epoch(name, kinds[name])), None)
     if epoch is None:
         epoch = next((int(v["epoch"]) for name, v in m.fields.items() if is_txn(kinds[name]) and any(v.values())), None)
-    return Arrow(f, short(m, kinds), message_text(m), epoch, bool(carries & txns))
+    return Arrow(f, short(m, kinds), message_text(m, trace.model), epoch, bool(carries & txns))
 
 
 def union_of(trace: Trace) -> MessageUnion:

@@ -81,7 +81,7 @@ def header(picture: Picture) -> Iterator[tuple[str, str, float]]:
     if picture.statement:
         yield f"{picture.statement} [{picture.source}]", "faint", 6.3
     for rule in picture.changed:
-        yield f"Rule changed in this protocol: {rule}", "strong", 6.9
+        yield rule, "strong", 6.9
     if picture.cone is not None:
         yield f"Faint: no chain of messages leads from there to step {picture.cone.step}.", "strong", 6.9
     yield f"{picture.configuration}; zabcheck {picture.tool}", "faint", 6.3

@@ -8,7 +8,7 @@ a witness or a plain run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from typing import Any
@@ -20,7 +20,7 @@ from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds.steps import KINDS, NUMBERED, StepKind
 
 __all__ = [
-    "FORMAT", "MEETS", "PLAIN", "VERSION", "Acceptance", "Delivery", "Establishment", "JsonState", "JsonTxn",
+    "DRAWN", "FORMAT", "MEETS", "PLAIN", "VERSION", "Acceptance", "Delivery", "Establishment", "JsonState", "JsonTxn",
     "Observation", "Step", "StepWord", "Trace", "TraceError", "Transmission", "model_of", "text_of",
 ]  # fmt: skip
 
@@ -214,7 +214,11 @@ class Step:
         return out
 
 
-@dataclass(frozen=True)
+# What a notebook shows of a trace: whoever draws adds how, since pictures stand on traces and not the other way round.
+DRAWN: list[Callable[[Trace], str]] = []
+
+
+@dataclass(frozen=True, repr=False)
 class Trace:
     """A run of a configuration, from its initial state.
 
@@ -244,6 +248,23 @@ class Trace:
     failure: Failure | None = None
     request: Mapping[str, Any] | None = field(default=None, compare=False)
     premise_of: str = ""
+
+    def __repr__(self) -> str:
+        """One line: what the run shows, after how many steps, and of which protocol."""
+        c, count = self.configuration, len(self.steps)
+        steps = "1 step" if count == 1 else f"{count} steps"
+        said = f"a run of {steps}"
+        if self.lasso is not None:
+            said = f"{self.lasso.progress_property} is not reached, {steps}"
+        elif self.property_name:
+            said = f"{self.property_name} is violated after {steps}"
+        elif self.premise_of:
+            said = f"{self.premise_of} is first put to the test after {steps}"
+        return f"<Trace: {said}; {c.protocol}{f' with {c.variant}' if c.variant else ''}, {c.nodes} processes>"
+
+    def _repr_html_(self) -> str | None:
+        """The picture, for a notebook; None: nothing that draws is loaded, and the line above is shown."""
+        return DRAWN[-1](self) if DRAWN else None
 
     @property
     def model(self) -> Model:

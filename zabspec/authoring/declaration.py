@@ -184,10 +184,10 @@ def volatile(name: str, kind: Kind, doc: str, *axes: int) -> Field:
     return Field(name, kind, Role.VOLATILE, (NODE, *axes), doc)
 
 
-def ghost(name: str, kind: Kind, doc: str, *axes: str | int) -> Field:
+def ghost(name: str, kind: Kind, doc: str, *axes: str | int, reading: str = "") -> Field:
     """What observations write and properties read, and no handler may. `axes`: NODE for each process, or a number of
-    entries."""
-    return Field(name, kind, Role.GHOST, axes, doc, observed=True)
+    entries. `reading`: how a person reads one of these, with `{}` for its number: `epoch {} served`."""
+    return Field(name, kind, Role.GHOST, axes, doc, observed=True, reading=reading)
 
 
 def environment(name: str, kind: Kind, doc: str, *axes: str | int) -> Field:

@@ -45,15 +45,23 @@ class Kind:
 @dataclass(frozen=True)
 class Int(Kind):
     """An integer in lo..hi (both included). `widen` names the flag that widens the range; `names` are those of an
-    enumeration's values, from lo on: a person reads them instead of the numbers."""
+    enumeration's values, from lo on: a person reads them instead of the numbers. `members` are those of its bits, from
+    the lowest: the value is a set, and a person reads its members."""
 
     lo: int
     hi: int
     widen: str = ""
     names: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+
+    def held(self, value: int) -> list[str]:
+        """The members of a value that is a set."""
+        return [name for k, name in enumerate(self.members) if value >> k & 1]
 
     def named(self, value: int) -> str:
         """A value as a person reads it."""
+        if self.members and 0 <= value < 1 << len(self.members):
+            return "{" + ", ".join(self.held(value)) + "}"
         return self.names[value - self.lo] if 0 <= value - self.lo < len(self.names) else str(value)
 
     @cached_property

@@ -55,6 +55,7 @@ class Field:
     doc: str = ""
     observed: bool = False  # it belongs to the observed history
     disk: bool = False  # persistent, and on a disk: power loss keeps what is forced (`zabspec/worlds/storage.py`)
+    reading: str = ""  # how a person reads one of its entries, as `epoch {} served`; empty: by its name
 
     @property
     def node_axes(self) -> int:

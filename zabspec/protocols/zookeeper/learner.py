@@ -75,7 +75,7 @@ def on_leaderinfo(s: State, f: Node, m: LEADERINFO) -> None:
 
 @receives
 def on_diff(s: State, f: Node, m: DIFF) -> None:
-    """snapshotNeeded is false."""
+    """Learner.syncWithLeader: snapshotNeeded is false."""
     s.sync_mode[f] = DIFFS
     s.phase[f] = SYNCING
     take_diff_zxid(s, f, m.zxid)
@@ -115,6 +115,8 @@ def on_snap(s: State, f: Node, m: SNAP) -> None:
 
 @receives
 def on_proposal(s: State, f: Node, m: PROPOSAL) -> None:
+    """Learner.syncWithLeader: kept in packetsNotLogged until NEWLEADER; once it serves, Follower.processPacket hands it
+    to FollowerZooKeeperServer.logRequest."""
     if s.phase[f] == SERVING:
         log_request(s, f, m.zxid)
     elif is_gap(s, f, m.zxid):
@@ -134,7 +136,8 @@ def is_gap(s: State, f: Node, zxid: int) -> bool:
 
 @receives
 def on_commit(s: State, f: Node, m: COMMIT) -> None:
-    """In the sync phase the head of packetsNotLogged is looked at first, and there is one."""
+    """Learner.syncWithLeader: in the sync phase the head of packetsNotLogged is looked at first, and there is one; once
+    it serves, Follower.processPacket hands it to FollowerZooKeeperServer.commit."""
     if s.phase[f] == SERVING:
         commit(s, f, m.zxid)
     elif len(s.not_logged[f]) == 0 and looks_at_proposal(s, f):
@@ -159,7 +162,8 @@ def apply_in_sync(s: State, f: Node, zxid: int) -> None:
 
 @receives
 def on_newleader(s: State, f: Node, m: NEWLEADER) -> None:
-    """What follows are steps of their own: the snapshot, the log, the epoch, the acknowledgement."""
+    """Learner.syncWithLeader: what follows are steps of their own: the snapshot, the log, the epoch, the
+    acknowledgement."""
     s.phase[f] = after_snapshot(s) if s.sync_mode[f] == DIFFS else TO_SNAPSHOT
 
 

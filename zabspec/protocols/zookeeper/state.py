@@ -50,7 +50,14 @@ def zxid_kind(size: Size) -> Int:
 
 def tree_kind(size: Size) -> Int:
     """A set of transactions, a bit each."""
-    return Int(0, (2 << zxid_kind(size).hi) - 1)
+    zxids = zxid_kind(size)
+    return Int(0, (2 << zxids.hi) - 1, members=zxids.names)
+
+
+def founded_kind(size: Size) -> Int:
+    """What a leader was established with; bit 0, which no transaction has: it was established."""
+    tree = tree_kind(size)
+    return Int(0, tree.hi, members=("established", *tree.members[1:]))
 
 
 def state(size: Size) -> list[Field]:
@@ -95,8 +102,14 @@ def state(size: Size) -> list[Field]:
         volatile("to_be_applied", txns, "Leader.toBeApplied"),
         volatile("last_proposed", zxid, "Leader.lastProposed"),
         volatile("last_committed", zxid, "Leader.lastCommitted"),
-        ghost("exposed", tree, "of each epoch: what a serving server of it had applied", epochs(size) + 1),
-        ghost("founded", tree, "of each epoch: what its leader was established with, and bit 0", epochs(size) + 1),
+        ghost(
+            "exposed", tree, "of each epoch: what a serving server of it had applied", epochs(size) + 1,
+            reading="epoch {} served",
+        ),
+        ghost(
+            "founded", founded_kind(size), "of each epoch: what its leader was established with, and bit 0",
+            epochs(size) + 1, reading="the leader of epoch {} began with",
+        ),
         ghost("twice", Bool(), "two leaders were established in one epoch"),
         ghost("strayed", Bool(), "a leader gave a transaction a zxid of another epoch"),
         ghost("threw", Bool(), "a server stopped for a packet that its peer may send"),

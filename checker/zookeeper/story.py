@@ -1,0 +1,82 @@
+"""A row of the track record as a story: what happens, to whom, in which releases, and what mends it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from checker.report.result import plural
+from checker.zookeeper.record import PROTOCOL
+from invariants import properties_of, property_named
+from traces.pictures.words import words_of
+from zabspec.protocols.registry import PROTOCOLS
+
+if TYPE_CHECKING:
+    from checker.zookeeper.record import RowOutcome
+    from traces import Trace
+
+__all__ = ["methods", "story"]
+
+TRACKER = "https://issues.apache.org/jira/browse/ZOOKEEPER-"
+# What a client may see of a violation, by property: no more than the property's statement implies.
+CLIENTS = {
+    "acknowledged-survives": "a write that a serving server had applied, and that a client may have read, is not in "
+    "the tree of a later leader: it is lost",
+    "trees-agree": "two servers that serve have different trees: what a client reads depends on where it reads",
+    "initial-history": "a server serves before its leader is established, or without what that leader began with: "
+    "a client may read an older tree",
+    "served-is-on-a-quorum": "what a client may have read is not on the disks of a quorum: more crashes can lose it",
+    "memory-is-the-disk": "a server holds in memory what its disk has not: a crash takes away what a client may "
+    "have read",
+    "one-leader-an-epoch": "two leaders are established in one epoch: different transactions may get one zxid",
+    "epoch-is-on-a-quorum": "a leader is established in an epoch that no quorum has on its disks: it may begin again",
+    "starts-again": "nothing at once: a server that has crashed cannot start, so the ensemble has one server less",
+    "no-stop": "nothing is lost: a server stops for a packet that its peer may send: the ensemble has one server less",
+    "answers-count": "nothing is lost: a leader takes another packet for the answer to NEWLEADER, and may wait for it",
+}
+
+
+def story(one: RowOutcome) -> list[tuple[str, str]]:
+    """What is to be said of a row before its run, each with what it is called."""
+    row, protocol = one.row, PROTOCOLS[PROTOCOL]
+    prop = property_named(row.breaks, properties_of(PROTOCOL))
+    numbers = protocol.declared.releases.get(row.release) or next(
+        (all_of for all_of in protocol.declared.releases.values() if row.release in all_of), (row.release,)
+    )
+    known = protocol.variants
+    out = [("bug", f"ZOOKEEPER-{row.issue}" if row.issue.isdigit() else f"{row.issue}, found here, and in no tracker")]
+    if row.issue.isdigit():
+        out.append(("ticket", TRACKER + row.issue))
+    out = [("what a client loses", CLIENTS.get(row.breaks, prop.statement)), ("what happens", row.says), *out]
+    out += [
+        ("property that breaks", f"{row.breaks}: {' '.join(prop.statement.split())}"),
+        ("rule that is broken", row.split),
+        ("release asked", row.release + (f" (as {', '.join(numbers)})" if len(numbers) > 1 else "")),
+        ("other fixes in it", ", ".join(row.others)),
+        ("its fix", "; ".join(f"{name}: {known[name].summary}" for name in row.fix)),
+        ("without its fix", said(one, False)),
+        ("with its fix", said(one, True)),
+    ]
+    return out
+
+
+def said(one: RowOutcome, fixed: bool) -> str:
+    """What an exploration of a row came to."""
+    o = one.repaired if fixed else one.without
+    if o.trouble:
+        return f"no verdict: {o.trouble}"
+    states = plural(o.states, "state").replace(str(o.states), f"{o.states:,}", 1)
+    merged = "" if one.split else " (with steps merged by promise)"
+    found = f"breaks after {plural(o.depth, 'step')}, {states}" if o.depth else f"holds in all {states} of its budget"
+    return found + merged
+
+
+def methods(trace: Trace) -> list[tuple[str, str, str]]:
+    """For each step of a run its number, who took it, and what the protocol's text says of it, the Java method first
+    where it names one."""
+    from traces.explain.names import headline
+
+    rows = []
+    for step in trace.steps:
+        words = " ".join(text if text.endswith(".") else f"{text}." for _, text in words_of(trace.model, step))
+        rows.append((str(step.number), headline(step), words))
+    return rows

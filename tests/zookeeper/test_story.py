@@ -1,0 +1,90 @@
+"""A row of the track record as a story: `zabcheck zookeeper ROW --trace --html`, and how its values are read."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from checker.zookeeper.rows import ROWS
+from checker.zookeeper.story import CLIENTS
+from invariants import properties_of
+from tests.commands.running import assert_refused, run
+from traces import read_trace, to_text
+from traces.explain.export import to_itf
+from traces.explain.text import parted
+from zabspec.language.kinds import Int
+from zabspec.language.notation import value_text
+from zabspec.model import Configuration
+
+ROW = "ZK-1282"
+MASK = re.compile(r"\b(?:[6-9]\d|\d{3,})\b")  # a number that could be a set of transactions
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.slow(seconds=3)
+def test_a_row_is_a_story_with_its_run(folder: Path) -> None:
+    """One command: what happens, what a client loses, ticket, releases, fix, the run and the methods."""
+    done = run("zookeeper", ROW, "--trace", "run.trace.json", "--html", "run.html")
+    assert done.exit_code == 0, done.output
+    text, page = done.stdout, html.unescape(Path("run.html").read_text(encoding="utf-8"))
+    row = next(r for r in ROWS if f"ZK-{r.issue}" == ROW)
+    for said in (
+        row.says,
+        row.split,
+        CLIENTS[row.breaks],
+        f"https://issues.apache.org/jira/browse/ZOOKEEPER-{row.issue}",
+    ):
+        assert " ".join(said.split()) in " ".join(text.split())
+        assert said in page
+    assert f"breaks after {row.merged} steps" in page
+    trace = read_trace(Path("run.trace.json"))
+    assert run("replay", "run.trace.json").exit_code == 0
+    rest = text.partition(f"{row.breaks} is violated after")[2]
+    assert len(trace.steps) == row.merged
+    methods = rest.partition("step  who and what")[2].partition("\nbug ")[0]
+    assert "Learner.registerWithLeader" in methods
+    steps = to_text(trace).partition("\n\n 1")[2]
+    assert "epoch 2 served {} -> {<1,1>" in steps
+    assert "shown: founds(epoch=2, tree={<1,1>" in steps
+    for where in (steps, Path("run.html").read_text().partition('class="steps"')[2].partition("<script")[0]):
+        shown = re.sub(r"<[^<>]*>", " ", html.unescape(where)) if "<li" in where else where
+        assert not re.search(r"(?:exposed|founded|tree)\S* \d+ -> ", shown)
+        assert not re.search(r"(?:tree|zxid)=\d", shown)
+        assert not MASK.search(shown)
+    sets = [entry for s in json.loads(to_itf(trace))["states"] for _, entry in s["tree"]["#map"]]
+    assert all(list(one) == ["#set"] for one in sets)
+    assert {name for one in sets for name in one["#set"]} >= {"<1,1>"}
+
+
+def test_every_row_says_what_a_client_loses() -> None:
+    """No property of a row is without words, and no words are of a property that there is not."""
+    assert {r.breaks for r in ROWS} == set(CLIENTS)
+    assert set(CLIENTS) <= {p.name for p in properties_of("zookeeper")}
+
+
+def test_release_fixes_and_rule_are_apart() -> None:
+    c = Configuration("zookeeper", "3.9.1,4394,4925,coarse,mutant-serve-alone")
+    assert parted(c) == ("3.9.1", ("4394", "4925"), ("coarse",), ("mutant-serve-alone",))
+    assert parted(Configuration("zookeeper")) == ("3.9.5", (), (), ())
+    assert parted(Configuration("zab", "join-commit-all")) == ("", (), (), ("join-commit-all",))
+
+
+def test_a_mask_is_read_as_a_set() -> None:
+    kind = Int(0, 15, members=("a", "b", "c", "d"))
+    assert [value_text(kind, n) for n in (0, 1, 10)] == ["{}", "{a}", "{b, d}"]
+    assert value_text(kind, 16) == "16"  # no member has that bit: the number is all that is known
+
+
+def test_a_story_is_of_one_row(folder: Path) -> None:
+    for words in ((), (ROW, "ZK-4643"), ("--residue",)):
+        assert_refused(run("zookeeper", *words, "--html", "run.html"), "--trace and --html are for one row")
+    assert_refused(run("zookeeper", ROW, "--html", "none/run.html"), "none/run.html")
