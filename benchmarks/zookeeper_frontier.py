@@ -48,7 +48,7 @@ class Explored:
 
     Attributes:
         breaks: the property violated first; empty: none up to `depth`.
-        depth: of the violation; otherwise of the last level that was explored to its end.
+        depth: of the violation; otherwise of the last level of which every state was found and judged.
         complete: every state within the budget was looked at.
         stopped: why it ended before; empty: it did not.
         unreached: properties whose premise was not met, so that nothing is said of them.
@@ -82,7 +82,7 @@ def explore(budget: tuple[int, ...], seconds: float, memory: int) -> Explored:
     return Explored(
         budget,
         first.property.name if first is not None else "",
-        first.depth if first is not None else len(r.levels) - 1,
+        first.depth if first is not None else min(r.expanded_levels, r.depth) if stopped else r.depth,
         r.complete and first is None,
         stopped,
         tuple(p.name for p in judged if p.name not in r.witnessed),
