@@ -19,7 +19,7 @@ from checker.zookeeper.residue import LINES, Left, Line, repairs_of
 from traces import Runner
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.protocols.zookeeper.state import WIDTH
+from zabspec.protocols.zookeeper.state import DIFFS, SNAPS, WIDTH
 
 
 def z(epoch: int, counter: int) -> int:
@@ -92,6 +92,44 @@ def test_which_snapshots_are_read_after_a_cut(variant: str, stores: dict[str, li
     assert names["cut_log"](s, 0, z(1, 1))
     names["reload_after_cut"](s, 0, z(1, 1), stood)
     assert s.tree[0] == read
+
+
+@pytest.mark.parametrize(
+    ("variant", "mode", "log", "names"),
+    [
+        ("", SNAPS, [z(1, 1), z(1, 2), z(2, 1)], [z(1, 1), z(2, 0), z(2, 1)]),
+        ("snap-tail", SNAPS, [z(1, 1)], [z(1, 1)]),
+        ("snap-tail", DIFFS, [z(1, 1), z(1, 2), z(2, 1)], [z(1, 1), z(2, 0), z(2, 1)]),
+    ],
+)
+def test_what_stays_on_the_disk_behind_a_snap(variant: str, mode: int, log: list[int], names: list[int]) -> None:
+    """Its snapshot is saved already, as the first of three, at <1,1>."""
+    at, later = tree(z(1, 1)), tree(z(1, 1), z(1, 2))
+    stores = {"snapshot_names": [z(1, 1), z(2, 0), z(2, 1)], "snapshot_trees": [at, at, later]}
+    s, functions = server(variant, log=[z(1, 1), z(1, 2), z(2, 1)], **stores)
+    s.sync_mode[0], s.last_processed[0] = mode, z(1, 1)
+    functions["persist"](s, 0)
+    assert (list(s.log[0]), list(s.snapshot_names[0])) == (log, names)
+    assert len(s.snapshot_trees[0]) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("variant", "committed", "term", "truncates"),
+    [
+        ("", [], 2, True),
+        ("trunc-snap", [], 2, False),
+        ("trunc-snap", [], 1, True),  # of the running epoch: the learner has logged it
+        ("trunc-snap", [z(1, 1)], 2, True),
+    ],
+)
+def test_who_is_ahead_of_no_committed_log_gets_snap(
+    variant: str, committed: list[int], term: int, truncates: bool
+) -> None:
+    s, functions = server(variant, committed_log=committed)
+    s.term[0], s.peer_last[0][1] = term, z(1, 2)
+    functions["connect"](s, 1, 0)
+    functions["sync_follower"](s, 0, 1)
+    assert str(s.to_follower[1][0]).startswith("TRUNC" if truncates else "SNAP")
 
 
 def test_committed_log_takes_nothing_twice_from_3_9_4_on() -> None:

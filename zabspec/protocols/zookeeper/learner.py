@@ -189,8 +189,13 @@ def at_persist(s: State, f: Node) -> bool:
 
 @action(when=at_persist, name="persist at NEWLEADER")
 def persist(s: State, f: Node) -> None:
+    leave_tail(s, f)
     persist_received(s, f)
     s.phase[f] = after_persist(s)
+
+
+def leave_tail(s: State, f: Node) -> None:
+    """Nothing is done to what the log, or a later snapshot, has behind the snapshot of a SNAP."""
 
 
 def after_persist(s: State) -> int:

@@ -217,6 +217,12 @@ def keeps_what_it_acknowledged(s: State, l: Node, f: Node, high: int) -> None:
     start_forwarding(s, l, f, cut)
 
 
+def truncates_what_it_knows(s: State, l: Node, p: int) -> bool:
+    """Proposed here: TRUNC where there is a committedLog, or for what was proposed in this very epoch, which a learner
+    has in its log. Otherwise what is to be cut may be in a snapshot alone, and SNAP takes its place."""
+    return len(s.committed_log[l]) > 0 or epoch_of(p) == s.term[l]
+
+
 # --- snapshots and truncation -----------------------------------------------------------------------
 
 
@@ -250,6 +256,30 @@ def cut_before_the_first_behind(s: State, p: Node, zxid: int) -> bool:
     if found:
         drop_behind(s, p, kept)
     return found
+
+
+def drop_tail(s: State, f: Node) -> None:
+    """Proposed here: once the snapshot of a SNAP is on the disk, and before currentEpoch is written, the log is cut
+    behind it and later snapshots are deleted, in this order. One step: a crash inside keeps a shorter history of the
+    server's own, with its earlier epoch, and what it lacks the leader lacks, too."""
+    if s.sync_mode[f] == SNAPS:
+        kept = 0
+        behind = False
+        for k in range(len(s.log[f])):
+            behind = behind or s.log[f][k] > s.last_processed[f]
+            if not behind:
+                kept = k + 1
+        drop_behind(s, f, kept)
+        drop_later_snapshots(s, f)
+
+
+def drop_later_snapshots(s: State, f: Node) -> None:
+    """Those that are named later than lastProcessedZxid."""
+    for back in range(s.ELECTIONS + 3):
+        k = s.ELECTIONS + 2 - back
+        if k < len(s.snapshot_names[f]) and s.snapshot_names[f][k] > s.last_processed[f]:
+            s.snapshot_names[f].remove(k)
+            s.snapshot_trees[f].remove(k)
 
 
 def epoch_of_snapshot_counts(s: State, p: Node) -> bool:
@@ -429,6 +459,16 @@ REPAIRS = (
         "cut",
         "a log that does not hold the cut is cut before what is behind it",
         {"cut_log": cut_before_the_first_behind},
+    ),
+    repair(
+        "snap-tail",
+        "a SNAP cuts what the log has behind it",
+        {"leave_tail": drop_tail},
+    ),
+    repair(
+        "trunc-snap",
+        "a leader without a committedLog sends SNAP to who is ahead of it",
+        {"truncates_ahead": truncates_what_it_knows},
     ),
     repair("5094", "an interrupted TRUNC clears the database", {"is_half_made": half_made_by_trunc_too}),
     repair("2354", "currentEpoch follows an accepted snapshot", {"starts_refused": epoch_of_snapshot_counts}),

@@ -31,7 +31,7 @@ def sync_follower(s: State, l: Node, f: Node) -> None:
     if p == own:
         send_to_follower(s, l, f, DIFF(zxid=p))
         start_forwarding(s, l, f, p)
-    elif p > high and counter_of(p) != 0:
+    elif p > high and counter_of(p) != 0 and truncates_ahead(s, l, p):
         send_ahead(s, l, f, high)
     elif p >= low and p <= high and count > 0:
         walk_committed_log(s, l, f, p)
@@ -39,6 +39,12 @@ def sync_follower(s: State, l: Node, f: Node) -> None:
         send_snapshot(s, l, f)
     send_to_follower(s, l, f, NEWLEADER())
     s.unsettled[l].add(f)
+
+
+def truncates_ahead(s: State, l: Node, p: int) -> bool:
+    """Whether a learner that is ahead gets TRUNC, also where the leader has no committedLog, and the learner what is to
+    be cut in a snapshot alone."""
+    return True
 
 
 def send_ahead(s: State, l: Node, f: Node, high: int) -> None:
