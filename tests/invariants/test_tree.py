@@ -560,6 +560,7 @@ def test_properties_of_passes_are_refused_where_none_are_kept() -> None:
         assert "is judged by `zabcheck --property tree-writes-of-requests` only" in " ".join(found.stderr.split())
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("p", tree.PROPERTIES, ids=lambda p: p.name)
 def test_no_property_of_the_tree_tells_processes_apart(p: Property) -> None:
     model = model_of(Configuration(nodes=3, txns=3, timeouts=1, crashes=0, losses=0, passes=p.passes))
