@@ -11,7 +11,6 @@ from invariants.inductive import datagrams
 from invariants.inductive.argument import is_whole
 from invariants.registry import STEP, Property
 from zabspec.authoring.declaration import ConfigError, said_at
-from zabspec.language.frontend import FrontEnd
 from zabspec.language.kinds import Kind
 from zabspec.language.program import Program, own_names
 from zabspec.language.reference import load
@@ -113,8 +112,7 @@ def check_language(model: Model, names: dict[str, Any]) -> None:
         LanguageError: it is.
         ConfigError: a property of it reads what is of a step.
     """
-    program = model.program
-    front = FrontEnd(program.layout, names, program.types, program.handlers)
+    front = model.program.front_end(names)
     judging = (f.__name__ for c in model.protocol.claims for f in (c.holds, c.witness))
     for root in ("initialize", "enabled", "apply", *judging):
         front.function(root)

@@ -445,23 +445,16 @@ def tree_executed(h: State, p: Node, three: int, requests: int) -> int:
 
 
 def tree_replied(h: State, three: int, requests: int, x: int) -> int:
-    """The largest answer that a server gave to a request, and 1; 0: none gave any."""
+    """The largest answer that a server gave to a request, and 1; 0: none gave any. It is 256 more if two servers
+    answered differently, so that a client has one answer or the other by chance."""
     most = 0
+    least = 255
     for p in range(h.NODES):
         out = tree_executed(h, p, three, requests)
         if ((out >> (24 + x)) & 1) == 1:
             most = max(most, tree_byte(out, x) + 1)
-    return most
-
-
-def tree_unlike(h: State, three: int, requests: int, x: int) -> bool:
-    """Whether two servers answered a request differently, so that a client has one answer or the other by chance."""
-    most = tree_replied(h, three, requests, x)
-    for p in range(h.NODES):
-        out = tree_executed(h, p, three, requests)
-        if ((out >> (24 + x)) & 1) == 1 and tree_byte(out, x) + 1 != most:
-            return True
-    return False
+            least = min(least, tree_byte(out, x) + 1)
+    return most if most <= least else most + 256
 
 
 def tree_replayed(h: State) -> bool:
@@ -477,14 +470,14 @@ def tree_requests_right(h: State, three: int, requests: int) -> bool:
     answers = 0
     given = 0
     for x in range(3):
-        if tree_unlike(h, three, requests, x):
+        most = tree_replied(h, three, requests, x)
+        if most > 255:
             t = h.abcast_txn[tree_byte(three, x)]
-            answers = (tree_replied(h, three, requests, x) - 1) << (8 * x)
+            answers = (most - 257) << (8 * x)
             return broken(
                 f"two servers give {t} different answers, as one of them had done again what it delivered again before "
                 f"it came to that: {tree_described(h, three, requests, answers, x)}"
             )
-        most = tree_replied(h, three, requests, x)
         if most > 0:
             given = given + (1 << x)
             answers = answers + ((most - 1) << (8 * x))

@@ -311,10 +311,7 @@ class Compiled:
 
     def front_end(self) -> frontend.FrontEnd:
         """What types the functions of the model, with its names; each function is typed once."""
-        program = self.model.program
-        front = frontend.FrontEnd(self.layout, full_namespace(self.model), program.types, program.handlers)
-        front.program.steps = program.steps
-        return front
+        return self.model.program.front_end(full_namespace(self.model))
 
     def typed_namespace(self, reads: frontend.FrontEnd | None = None) -> dict[str, Any]:
         """Every name the compiled code refers to, the generated functions among them.

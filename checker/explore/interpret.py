@@ -18,7 +18,6 @@ from checker.explore.symmetry import Asymmetric, asymmetry, check_language
 from invariants.binding import bound, full_namespace
 from invariants.registry import STEP, Property, keeps, meets
 from zabspec.language import derive
-from zabspec.language.frontend import FrontEnd
 from zabspec.language.lang import NOBODY
 from zabspec.language.reference import ERRORS, RangeError, StateView, range_error
 from zabspec.model import Model
@@ -59,7 +58,7 @@ class Interpreter:
         self.steps = program.steps
         self.names = bound(model)
         self.bags = bool(derive.bags(self.layout))
-        front = FrontEnd(self.layout, full_namespace(model), program.types, program.handlers)
+        front = program.front_end(full_namespace(model))
         why = why_every_receipt(model, self.properties, front)
         self.stuttering_off = EVERY_STEP if every_step and not why else why
         self.permutations = model.program.schema.renamings

@@ -78,8 +78,7 @@ def found_in(model: Model, properties: Iterable[Property], front: FrontEnd | Non
     Args:
         front: that has typed nothing yet, and goes on with what is typed here.
     """
-    program = model.program
-    front = front or FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)
+    front = front or model.program.front_end(full_namespace(model))
     judged = [name for p in properties for name in (p.holds.__name__, p.witness.__name__)]
     trusted = Trusted(DECODERS, CALLERS, model.generated_files)
     # where a run begins need not be alike for all: its renamings then count as beginnings too
@@ -104,8 +103,7 @@ def check_language(model: Model, properties: Iterable[Property]) -> None:
     Raises:
         LanguageError: something is outside the language, or depends on the order of a bag; with its line.
     """
-    program = model.program
-    front = FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)
+    front = model.program.front_end(full_namespace(model))
     for root in ("initialize", "enabled", "apply", *(f.__name__ for p in properties for f in (p.holds, p.witness))):
         front.function(root)
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from invariants.binding import full_namespace
 from invariants.registry import Property
 from zabspec.authoring.vacuous import never_false
-from zabspec.language.frontend import FrontEnd
 from zabspec.model import Model
 
 __all__ = ["vacuous"]
@@ -17,7 +16,6 @@ def vacuous(model: Model, judged: Sequence[Property]) -> dict[str, str]:
     """Return the properties that can never be False, each with its line; only those of user protocols are examined."""
     if model.protocol.text.released:
         return {}
-    program = model.program
-    front = FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)
+    front = model.program.front_end(full_namespace(model))
     found = never_false(model, [p.holds.__name__ for p in judged], front)
     return {p.name: found[p.holds.__name__] for p in judged if p.holds.__name__ in found}

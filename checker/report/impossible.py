@@ -19,7 +19,6 @@ from checker.requests.restart import SMALL, not_begun, reduction_off
 from invariants import PROPERTIES
 from invariants.binding import full_namespace
 from invariants.registry import NO_RUNTIME_ERROR, Property
-from zabspec.language.frontend import FrontEnd
 from zabspec.model import Model
 from zabspec.quorums import system_of
 from zabspec.worlds.steps import NUMBERED
@@ -221,9 +220,8 @@ def unlike(report: Claim, model: Model, judged: Sequence[Property]) -> Iterator[
 
 def unlike_stuttering(report: Claim, model: Model, judged: Sequence[Property]) -> Iterator[str]:
     """Yield what is wrong with the report's mode of stuttering receipts."""
-    program, said = model.program, report["engine"].get("stuttering_off")
-    front = FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)
-    follows = why_every_receipt(model, judged, front)
+    said = report["engine"].get("stuttering_off")
+    follows = why_every_receipt(model, judged, model.program.front_end(full_namespace(model)))
     nothing = report["states"]["distinct"] <= 1 and said == NOT_ASKED
     if not nothing and said not in ((follows,) if follows else (None, EVERY_STEP)):
         yield (

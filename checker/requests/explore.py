@@ -137,10 +137,8 @@ def reduction_of_several(model: Model, judged: Sequence[Property], request: Expl
     states, since one depth is reported for all: at most stuttering receipts are left out, in all of them or in none."""
     from checker.explore.stuttering import why_every_receipt
     from invariants.binding import full_namespace
-    from zabspec.language.frontend import FrontEnd
 
-    program = model.program
-    front = FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)
+    front = model.program.front_end(full_namespace(model))
     return "none" if request.every_step or why_every_receipt(model, judged, front) else "stuttering"
 
 

@@ -14,7 +14,6 @@ from itertools import product
 from typing import Any, TypeAlias
 
 from invariants.registry import STEP, Property
-from zabspec.language import frontend
 from zabspec.language import symbolic_numbers as n
 from zabspec.language.symbolic import Env
 from zabspec.language.symbolic_memory import SLOTS, Values, scratch_keys, state_cells, values_of, variables
@@ -68,8 +67,7 @@ class Transition:
         self.cells = state_cells(self.layout)
         self.scratch = scratch_keys(self.layout)
         program = model.program
-        front = frontend.FrontEnd(self.layout, names, program.types, program.handlers)
-        front.program.steps = program.steps
+        front = program.front_end(names)
         for root in ("initialize", "enabled", "apply"):
             front.function(root)
         for p in properties:

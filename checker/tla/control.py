@@ -11,7 +11,7 @@ from checker.tla.places import place_of
 from checker.tla.statements import MINUS, Statements
 from checker.tla.syntax import FALSE, TRUE, If, Let, Many, Node, Quantified, Text, conj, disj, either, flat, let, words
 from zabspec.language import tree as t
-from zabspec.language.liveness import Liveness
+from zabspec.language.liveness import Liveness, live_in
 
 __all__ = ["Control", "falls_through", "gathered"]
 
@@ -84,10 +84,7 @@ class Control(Statements):
     @property
     def live(self) -> Liveness:
         """Which local names of the function that is translated are read where."""
-        name = self.current.name
-        if name not in self.live_in:
-            self.live_in[name] = Liveness(self.current)
-        return self.live_in[name]
+        return live_in(self.current)
 
     def without(self, env: Env, body: Sequence[t.Stmt]) -> Env:
         """Where control is behind statements that may or may not be done: what they may have stored of what a step says

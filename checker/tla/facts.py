@@ -11,7 +11,6 @@ from checker.tla.syntax import Text
 from checker.tla.values import BOUND, WORDS_OF_TLA, named, node
 from zabspec.language import tree as t
 from zabspec.language.kinds import Bool, Int, NodeId
-from zabspec.language.liveness import Liveness
 from zabspec.language.scalarset import PROCESS, Sorts
 from zabspec.language.schema import Field, Layout, Role
 
@@ -48,7 +47,6 @@ class Facts:
         self.taken |= set(self.constants.values())
         self.writers = self.fixpoint(self.writes_itself)
         self.says = self.said()
-        self.live_in: dict[str, Liveness] = {}
         self.sorts = {name: Sorts(f, program, nodes, lambda _: "") for name, f in program.functions.items()}
         self.loops = {name: {id(s) for s in sorts.loops_over_processes} for name, sorts in self.sorts.items()}
         self.touched: dict[str, set[str]] = {}

@@ -19,7 +19,6 @@ from invariants.binding import full_namespace
 from invariants.registry import STEP, TERMINAL, Property
 from zabspec.language import reference
 from zabspec.language.derive import bags
-from zabspec.language.frontend import FrontEnd
 from zabspec.language.kinds import Int, Kind, MessageUnion, Record, Seq
 from zabspec.language.schema import NODE, Field, Layout, Role
 from zabspec.model import Configuration, Model
@@ -168,8 +167,7 @@ class Translated(Actions):
 def translated(model: Model, properties: Sequence[Property], carried: frozenset[str]) -> Translated:
     """Everything that a module needs, translated."""
     program = model.program
-    front = FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)
-    front.program.steps = program.steps
+    front = program.front_end(full_namespace(model))
     for root in ("enabled", "apply", *(p.holds.__name__ for p in properties)):
         front.function(root)
     refuse_stale_views(front.program, program.layout)

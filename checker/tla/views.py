@@ -12,7 +12,7 @@ from typing import Any
 from checker.tla.env import Untranslatable, walk
 from checker.tla.places import place_of
 from zabspec.language import tree as t
-from zabspec.language.liveness import Liveness, reads
+from zabspec.language.liveness import live_in, reads
 from zabspec.language.schema import Layout, Role
 
 __all__ = ["refuse_stale_views"]
@@ -31,7 +31,7 @@ def refuse_stale_views(program: t.TypedProgram, layout: Layout) -> None:
         names = {name: fields for (function, name), fields in shown.items() if function == f.name and fields}
         if not names:
             continue
-        live = Liveness(f)
+        live = live_in(f)
         for s in statements(f.body):
             written = written_by(s, changed, layout)
             read = live.after(s) | read_meanwhile(s, changed)

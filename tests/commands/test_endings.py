@@ -396,6 +396,7 @@ main(["prove"])
 """
 
 
+@pytest.mark.slow(seconds=3)
 def test_work_that_z3_is_left_with_is_ended_where_it_stands() -> None:
     """Its terms given back by the main thread meanwhile, z3 tore its memory now and then: the process was aborted."""
     done = subprocess.run([sys.executable, "-c", TORN], capture_output=True, text=True, timeout=HANG, check=False)

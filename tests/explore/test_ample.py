@@ -271,6 +271,7 @@ def test_a_process_on_its_own_is_disturbed_by_nobody(variant: str) -> None:
     assert tried > 100
 
 
+@pytest.mark.slow(seconds=4)
 def test_one_that_is_not_is_disturbed() -> None:
     """The same look at processes whose leader has not closed its end, and at those that ask their oracle, finds that
     they are."""

@@ -91,6 +91,7 @@ def test_both_engines_agree(name: str) -> None:
     assert depths[0] == depths[1]
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("name", ["small quorum", "small quorum, orbits"])
 def test_both_engines_find_runs_that_break_the_property(name: str) -> None:
     model = Model(Configuration(**CASES[name][0]))

@@ -417,6 +417,7 @@ def test_a_search_that_goes_on_past_violations_merges_nothing() -> None:
     assert "classes" in merged.merged
 
 
+@pytest.mark.slow(seconds=1)
 def test_what_values_break_alone_is_suspected_together() -> None:
     """Which of such properties a full search would find broken, a search that merges does not know."""
     code = narrowing(replace(USUAL, variant="propose-to-synced-only"))
@@ -512,6 +513,7 @@ def s_txn(value: int) -> Any:
     return narrowing(USUAL).model.program.python["Txn"](epoch=1, counter=value, value=value)
 
 
+@pytest.mark.slow(seconds=1)
 def test_durability_asks_what_was_delivered_not_by_whom() -> None:
     nobody, first, last, two = left(
         "durability", [with_delivered(), *map(with_delivered, (0, 2)), with_delivered(0, 1)]

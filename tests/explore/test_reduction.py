@@ -306,6 +306,7 @@ def test_a_limit_that_ends_the_second_search_says_what_is_known(
     assert 1000 <= states[0] <= states[1]
 
 
+@pytest.mark.slow(seconds=2)
 def test_what_only_one_search_finds_broken_is_no_verdict(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(command, "SMALL", 1000)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
@@ -13,14 +13,24 @@ TESTS = Path(__file__).parents[1]
 FILES = sorted(path for path in TESTS.rglob("*.py") if "texts" not in path.parts)
 
 
-def imports(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines that import, each with the module in full."""
+@cache
+def said_in(path: Path) -> tuple[list[tuple[int, str]], list[str]]:
+    """Of a file, read once: lines that import, each with the module in full, and the names of its functions."""
+    imported: list[tuple[int, str]] = []
+    names: list[str] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
+            imported += ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             package = path.relative_to(TESTS.parent).parts[: -node.level] if node.level else ()
-            yield node.lineno, ".".join((*package, *([node.module] if node.module else [])))
+            imported.append((node.lineno, ".".join((*package, *([node.module] if node.module else [])))))
+        elif isinstance(node, ast.FunctionDef):
+            names.append(node.name)
+    return imported, names
+
+
+def imports(path: Path) -> list[tuple[int, str]]:
+    return said_in(path)[0]
 
 
 def place(path: Path, line: int) -> str:
@@ -71,6 +81,4 @@ def test_the_project_is_imported_as_it_is() -> None:
 
 def test_names_of_tests_are_short() -> None:
     """A name that fits a line of a report; a docstring may say more."""
-    defined = (node for path in FILES for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-    names = [node.name for node in defined if isinstance(node, ast.FunctionDef)]
-    assert not [name for name in names if len(name) >= 70]
+    assert not [name for path in FILES for name in said_in(path)[1] if len(name) >= 70]

@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,17 @@ def modules() -> list[Path]:
     return [p for package in PACKAGES for p in sorted((TOP / package).rglob("*.py"))]
 
 
+@cache
+def classes() -> dict[str, list[str]]:
+    """The classes of the project by name, each with the files that have one."""
+    where: dict[str, list[str]] = defaultdict(list)
+    for path in modules():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                where[node.name].append(path.relative_to(TOP).as_posix())
+    return where
+
+
 def words(name: str) -> list[str]:
     """The words of a name, in small letters: `OpenText` and `open_text` have two."""
     return [w.lower() for part in name.split("_") for w in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", part)]
@@ -64,11 +76,7 @@ def test_modules_are_not_called_by_old_words() -> None:
 
 
 def test_classes_are_not_called_by_old_words() -> None:
-    found = set()
-    for path in modules():
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.ClassDef) and OLD.keys() & set(words(node.name)):
-                found.add(node.name)
+    found = {name for name in classes() if OLD.keys() & set(words(name))}
     assert found == LEFT_CLASSES, f"new classes with old words, or fewer than listed; say instead: {OLD}"
 
 
@@ -166,9 +174,5 @@ COMMON = ("Run", "Found", "Answer", "Action", "Plan", "Report", "Listener", "Pro
 
 @pytest.mark.parametrize("name", COMMON)
 def test_one_class_has_a_name_that_readers_meet_everywhere(name: str) -> None:
-    where = defaultdict(list)
-    for path in modules():
-        for node in ast.parse(path.read_text()).body:
-            if isinstance(node, ast.ClassDef):
-                where[node.name].append(path.relative_to(TOP).as_posix())
-    assert len(where[name]) <= 1, where[name]
+    where = classes().get(name, [])
+    assert len(where) <= 1, where

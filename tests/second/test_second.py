@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -145,20 +145,22 @@ def test_protocols_have_declared_features() -> None:
             "budget of the world spent by an action", "abdeliver"} <= used  # fmt: skip
 
 
+def answering(asked: list[Mapping[str, Any]], said: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Book]:
+    """A second semantics that notes what it is asked, and finds one state."""
+
+    def answer(request: Mapping[str, Any]) -> Book:
+        asked.append(request)
+        one = {"states": [{}], "edges": [], "errors": [], "terminal": [], "depth": [0], "verdicts": {}}
+        return Book({**one, **said})
+
+    return answer
+
+
 def test_a_budget_that_binds_stays_small(tmp_path: Path, reference: Reference) -> None:
     made = drawn(120004, ["connections fifo: binding"])
     (name,) = made.features["most"]
     asked: list[Mapping[str, Any]] = []
-
-    def small_model(request: Mapping[str, Any]) -> Book:
-        asked.append(request)
-        return Book(
-            {
-                "states": [{}], "edges": [], "errors": [], "terminal": [], "depth": [0], "verdicts": {},
-                "complete": True, "expanded": 1,
-            }
-        )  # fmt: skip
-
+    small_model = answering(asked, {"complete": True, "expanded": 1})
     tuned(made.request, 1, small_model, made.features["least"], made.features["most"])
     assert len(asked) > 1
     assert {request["budgets"][name] for request in asked} == {made.features["most"][name]}
@@ -199,16 +201,7 @@ def test_renamings_of_the_reference_keep_the_system(quorums: str, orders: int) -
 def test_a_request_keeps_what_a_favoured_step_needs() -> None:
     """However large its model is: it is cut at a depth rather than made too small for the step."""
     asked: list[Mapping[str, Any]] = []
-
-    def too_large(request: Mapping[str, Any]) -> Book:
-        asked.append(request)
-        return Book(
-            {
-                "states": [{}], "edges": [], "errors": [], "terminal": [], "depth": [0], "verdicts": {},
-                "complete": False, "expanded": 0,
-            }
-        )  # fmt: skip
-
+    too_large = answering(asked, {"complete": False, "expanded": 0})
     request = {"nodes": 3, "budgets": {"crashes": 2, "losses": 2}, "max_states": 1}
     least = {"nodes": 3, "budgets": {"crashes": 1}}
     cut, _ = tuned(request, 1, too_large, least)

@@ -22,7 +22,6 @@ from traces.explain.names import headline
 from traces.judging.observed import Transaction
 from traces.record.trace import Trace, TraceError
 from traces.record.values import state_of
-from zabspec.language.frontend import FrontEnd
 from zabspec.language.kinds import Record
 from zabspec.language.reference import ERRORS, RecordValue, SeqView, SetView
 from zabspec.language.sentences import Broken, sentence_of
@@ -207,7 +206,6 @@ def _last_of_each(found: list[tuple[int, Change]]) -> Iterator[tuple[int, str]]:
 @lru_cache(maxsize=64)
 def _reads(model: Model, name: str) -> frozenset[str]:
     """The fields that a property reads."""
-    program = model.program
-    front = FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)
+    front = model.program.front_end(full_namespace(model))
     front.function(name)
     return front.program.reads[name]

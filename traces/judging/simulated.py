@@ -104,15 +104,14 @@ def why_not_judged(protocol: str, name: str) -> str:
 def asks_of_network(protocol: str) -> Callable[[Property], bool]:
     """Whether a property reads what is in flight, which lies otherwise in the simulator's mail."""
     model = Model(Configuration(protocol))
-    program, names = model.program, full_namespace(model)
-    front = frontend.FrontEnd(program.layout, names, program.types, program.handlers)
+    front = model.program.front_end(full_namespace(model))
 
     def asks(p: Property) -> bool:
         functions = [f.__name__ for f in (p.holds, p.witness)]
         for name in functions:
             front.function(name)
         fields = {f for name in functions for f in front.program.reads[name]}
-        return any(program.layout.fields[f].role is Role.NETWORK for f in fields)
+        return any(model.program.layout.fields[f].role is Role.NETWORK for f in fields)
 
     return asks
 

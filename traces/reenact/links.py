@@ -150,7 +150,7 @@ class Connection:
         name = f"{proxy.what} {proxy.source}->{proxy.target}"
         self.up = Stream(self, name, proxy.reader(True))
         self.down = Stream(self, f"{proxy.what} {proxy.source}<-{proxy.target}", proxy.reader(False))
-        self.near_closed = self.far_closed = self.told_uptodate = False
+        self.near_closed = self.told_uptodate = False
 
     def run(self) -> None:
         """Join the halves, when the other server listens."""
@@ -182,7 +182,6 @@ class Connection:
         close(self.near, reset)
 
     def close_far(self) -> None:
-        self.far_closed = True
         close(self.far, False)
 
     def close(self) -> None:

@@ -70,7 +70,6 @@ order = relation("order", P, H, H, doc="in some iteration the process delivered 
 sooner = relation("sooner", H, H, doc="one primary instance abcast the first before the second")
 heard = relation("heard", H, H, doc="when the first was abcast its primary's process had delivered the second")
 
-RIGID = (member, leads, ep, le, at_most, prefix, epoch, counter, root, origin)
 STATE = (
     promised, current, hist, in_pass,
     promise, ack_current, ack_hist, newleader, ack_ld, accepted, commit, commit_ld,

@@ -23,7 +23,7 @@ from zabspec.language import tree as t
 from zabspec.language.effects import Effects, EffectsOf
 from zabspec.language.intervals import alike
 from zabspec.language.kinds import Seq
-from zabspec.language.liveness import Liveness, given
+from zabspec.language.liveness import given, live_in
 from zabspec.language.loops import in_loop
 from zabspec.language.schema import Layout
 from zabspec.language.source import LanguageError
@@ -187,7 +187,7 @@ class _Places:
         if bag is None:
             self.block(s.body)
             return
-        if s.name in Liveness(self.function).head(s) or s.name in inside:
+        if s.name in live_in(self.function).head(s) or s.name in inside:
             raise self.fail(f"{s.name} is a place in {name_of(bag)}, and has another value before or in this loop")
         self.check_stays(bag, inside)
         self.through.append(s)

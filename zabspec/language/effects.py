@@ -14,7 +14,7 @@ from zabspec.language import tree as t
 from zabspec.language.erring import Erring, Shown
 from zabspec.language.intervals import alike
 from zabspec.language.kinds import Kind, Seq, SetOf
-from zabspec.language.liveness import Liveness, given
+from zabspec.language.liveness import given, live_in
 from zabspec.language.schema import NODE, Layout, Role
 
 __all__ = ["Access", "Effects", "EffectsOf", "Write", "ends_in"]
@@ -96,7 +96,7 @@ class EffectsOf:
         self.line = function.line
         assigned = set(given(function.body))
         self.known = {name for name, _ in function.params} - assigned  # names that hold one value throughout
-        self.live = Liveness(function)
+        self.live = live_in(function)
         self.erring = Erring(function, functions)
         self.contexts: dict[int, Erring] = {}  # what is known where a loop stands
         self.unsure: dict[int, str] = {}  # by their lines, calls that may pass what `counts` of the function is not

@@ -16,7 +16,7 @@ from typing import Any
 
 from zabspec.language import tree as t
 
-__all__ = ["Liveness", "given", "reads"]
+__all__ = ["Liveness", "given", "live_in", "reads"]
 
 Names = frozenset[str]
 NONE: Names = frozenset()
@@ -70,6 +70,15 @@ class Ways:
 
     out: Names = NONE
     again: Names = NONE
+
+
+def live_in(function: t.Function) -> Liveness:
+    """Return the live names of a typed function, worked out once: nothing changes its body."""
+    known = vars(function).get("live_names")
+    if known is None:
+        known = vars(function)["live_names"] = Liveness(function)
+    assert isinstance(known, Liveness)
+    return known
 
 
 class Liveness:

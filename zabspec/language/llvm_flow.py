@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from zabspec.language import tree as t
-from zabspec.language.liveness import Liveness, given
+from zabspec.language.liveness import given, live_in
 from zabspec.language.llvm_slots import SlotEmitter
 
 __all__ = ["FlowEmitter", "llvm_type"]
@@ -54,7 +54,7 @@ class FlowEmitter(SlotEmitter):
         self.closed = False
         self.here = "%entry"
         self.often = Counter(given(function.body))
-        self.live = Liveness(function)
+        self.live = live_in(function)
         self.names = {name: f"%p.{name}" for name, _ in function.params if name not in self.often}
         self.kinds = {**function.locals, **dict(function.params)}
         self.kept: set[str] = set()  # names that lie in memory

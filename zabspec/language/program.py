@@ -125,17 +125,26 @@ class Program:
                 found.append(name)
         return found
 
-    def typed(self, roots: Sequence[str]) -> t.TypedProgram:
-        """The typed tree of the roots and of all they call.
+    def typed(self, roots: Sequence[str], names: Mapping[str, Any] | None = None) -> t.TypedProgram:
+        """The typed tree of the roots and of all they call; `names` as of `front_end`.
 
         Raises:
             LanguageError: something is outside the language.
         """
-        front = FrontEnd(self.layout, self.namespace, self.types, self.handlers)
-        front.program.steps = self.steps
+        front = self.front_end(names)
         for root in roots:
             front.function(root)
         return front.program
+
+    def front_end(self, names: Mapping[str, Any] | None = None) -> FrontEnd:
+        """What types functions of the program.
+
+        Args:
+            names: all that they may refer to, where that is more than the program.
+        """
+        front = FrontEnd(self.layout, self.namespace if names is None else names, self.types, self.handlers)
+        front.program.steps = self.steps
+        return front
 
     @cached_property
     def python(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from zabspec.language import tree as t
 from zabspec.language.kinds import Kind, MessageUnion, NodeId, Record, Seq, SetOf
-from zabspec.language.liveness import Liveness
+from zabspec.language.liveness import live_in
 from zabspec.language.schema import NODE, Layout, Role
 
 __all__ = ["Asymmetry", "Sorts", "in_layout"]
@@ -81,7 +81,7 @@ class Sorts:
         self, function: t.Function, program: t.TypedProgram, nodes: int, refused: Callable[[str], str]
     ) -> None:
         self.function, self.program, self.nodes, self.refused = function, program, nodes, refused
-        self.live = Liveness(function)
+        self.live = live_in(function)
         self.line = function.line
         self.asymmetries: list[Asymmetry] = []
         self.names: dict[str, Sort] = {

@@ -17,7 +17,6 @@ from typing import Any, TypeAlias
 from zabspec.language import symbolic_numbers as n
 from zabspec.language import tree as t
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Seq, bits_for
-from zabspec.language.liveness import Liveness
 from zabspec.language.schema import Layout, Role
 from zabspec.language.symbolic_memory import (
     REGION,
@@ -126,7 +125,6 @@ class Expressions:
         self.cells = state_cells(layout)
         self.regions: list[Cells] = []
         self._calm: dict[int, bool] = {}
-        self._live: dict[str, Liveness] = {}  # by function
         self._rests: dict[int, t.Logic] = {}
         self._kinds: dict[int, Int] = {}  # of each expression that is a record's field
         self._how: dict[type, Callable[..., Value]] = {}  # what runs an expression, or a statement, of a type

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from zabspec.language import symbolic_numbers as n
 from zabspec.language import tree as t
 from zabspec.language.kinds import Seq, SetOf, bits_for
-from zabspec.language.liveness import Liveness
+from zabspec.language.liveness import Liveness, live_in
 from zabspec.language.symbolic import Env, Expressions, Ref, Untranslatable, Value
 from zabspec.language.symbolic_memory import REGION, SLOTS, Values
 from zabspec.language.symbolic_terms import Bits, Term, Truth, and_, bit_and, bit_not, bit_or, not_, shift_left
@@ -72,9 +72,7 @@ class SymbolicProgram(Expressions):
 
     def run(self, function: t.Function, args: list[Value], env: Env) -> Value:
         """Run a function; what it changes, it changes in `env`."""
-        if function.name not in self._live:
-            self._live[function.name] = Liveness(function)
-        frame = Frame(function, self._live[function.name])
+        frame = Frame(function, live_in(function))
         local = {name: value for (name, _), value in zip(function.params, args, strict=True)}
         inner = Env(env.memory, local, True, set(), env.here, env.shared)
         if function.paper_step is not None:

@@ -55,7 +55,7 @@ def stable_beat_due(s: State, p: Node) -> bool:
 
 
 def stable_beats(s: State, p: Node) -> bool:
-    """No timer of a leader is modelled: a connection that is open is heard."""
+    """No timer of a leader is modelled."""
     return False
 
 

@@ -6,7 +6,14 @@ Nobody is named: a text that elects says in its goals what it expects of that. I
 from __future__ import annotations
 
 from zabspec.language.lang import Node, State
+from zabspec.live.connections import stable_beat, stable_beat_due, stable_beats, stable_waits
 from zabspec.worlds.steps import RECEIVE
+
+__all__ = [
+    "stable_beat", "stable_beat_due", "stable_beats", "stable_begins", "stable_give_up", "stable_gives_up",
+    "stable_lasts",
+    "stable_takes", "stable_waits",
+]  # fmt: skip
 
 
 def stable_begins(s: State, named: Node) -> bool:
@@ -32,23 +39,4 @@ def stable_gives_up(s: State, p: Node, named: Node) -> bool:
 
 
 def stable_give_up(s: State, word: int) -> None:
-    """Nothing."""
-
-
-def stable_waits(s: State, p: Node, named: Node) -> bool:
-    """Whether giving up is due: only where it is possible."""
-    return stable_gives_up(s, p, named)
-
-
-def stable_beat_due(s: State, p: Node) -> bool:
-    """There is no timer of a leader."""
-    return False
-
-
-def stable_beats(s: State, p: Node) -> bool:
-    """There is no timer."""
-    return False
-
-
-def stable_beat(s: State, word: int) -> None:
     """Nothing."""

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from zabspec.language import frontend, llvm_text, reference
+from zabspec.language import llvm_text, reference
 from zabspec.language.cache_key import compiler_digest, digest_of, program_digest
 from zabspec.language.error_sites import site_number
 from zabspec.language.jit import has_bit_gather
@@ -156,12 +156,7 @@ class Simulator:
         self._code = {name: code.function(name, *types) for name, types in self.exports.items()}
 
     def _typed(self) -> TypedProgram:
-        program = self.cluster.program
-        front = frontend.FrontEnd(self.layout, self.namespace(), program.types, program.handlers)
-        front.program.steps = program.steps
-        for name in self.exports:
-            front.function(name)
-        return front.program
+        return self.cluster.program.typed(tuple(self.exports), self.namespace())
 
     def _make(self) -> tuple[str, dict[str, Any]]:
         typed = self._typed()

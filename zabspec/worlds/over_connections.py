@@ -33,7 +33,6 @@ class OverConnections(World):
         "unordered": connections.UNORDERED,
         "duplicating": connections.DUPLICATING,
     }
-    asks_oracle = True
     trusted = frozenset(  # what `actor` has is only said there: where nothing stands in its place, it does nothing
         m.__name__ for m in (connections, priority, history, step_annotations, actor)
     )

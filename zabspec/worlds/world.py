@@ -28,7 +28,6 @@ class World(ABC):
         simulated: the simulator's network.
         networks: by name the number that the texts know it by; the first is the one taken unless one says.
         lacks: faults of the simulator's schedule that it does not have.
-        asks_oracle: its processes ask a leader oracle.
         trusted: the modules whose functions `conventions` speaks of.
     """
 
@@ -37,7 +36,6 @@ class World(ABC):
     simulated: ClassVar[ModuleType]
     networks: ClassVar[Mapping[str, int]]
     lacks: ClassVar[frozenset[str]] = frozenset()
-    asks_oracle: ClassVar[bool] = False
     trusted: ClassVar[frozenset[str]] = frozenset()
 
     @property
