@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import Any
 
 import pytest
 
+from checker.explore.interpret import Interpreter
+from checker.explore.result import Limits
 from checker.refinement.model import RefinedModel
 from invariants.binding import bound
 from tests.models import much
 from tests.protocols.explored import EVERY
+from tests.second.reference import explore
 from traces.record.values import state_json
 from zabspec.language.reference import StateView
 from zabspec.model import Configuration, Model
 from zabspec.worlds.steps import CRASH, TIMEOUT
 from zabspec.zab import PROMISING
 
+NAME = "missing-only"
 EXTRA = ("part", "zxids")  # fields that the variant alone has
 SENT = ("to_leader", "to_follower")  # a message carries a part where ZAB's carries all
 
@@ -92,14 +97,14 @@ def test_every_run_of_missing_only_is_one_of_zab() -> None:
     """Both take the same steps from paired states, and agree after each."""
     nodes = 2 if EVERY else 1
     size = {"nodes": nodes, "txns": 2, "timeouts": 1, "crashes": 0, "losses": 0}
-    assert compare_all(World("missing-only", **size), World("", **size)), "some message carries less"
+    assert compare_all(World(NAME, **size), World("", **size)), "some message carries less"
 
 
 @pytest.mark.slow(seconds=3)
 def test_random_runs_of_missing_only_are_of_zab() -> None:
     """Of three processes, with followers that join; and each step is one of abstract ZAB, or changes nothing of it."""
     size = {"nodes": 3, "txns": 2, "timeouts": 1, "crashes": 1, "losses": 0}
-    parts, whole = World("missing-only", **size), World("", **size)
+    parts, whole = World(NAME, **size), World("", **size)
     refined = RefinedModel(parts.model.configuration)
     follow = bound(refined)["apply"]
     drawn, joined, shorter = random.Random(4), 0, 0
@@ -117,3 +122,15 @@ def test_random_runs_of_missing_only_are_of_zab() -> None:
         assert seen(s) == seen(t)
     assert joined
     assert shorter
+
+
+@pytest.mark.parametrize(("variant", "txns", "depth"), [(NAME, 2, 20), ("counter-rolls-over", 3, 20)])
+def test_the_second_semantics_counts_as_many_states(variant: str, txns: int, depth: int) -> None:
+    """Of variants that have fields of their own, and epochs that no fault begins."""
+    c = Configuration(variant=variant, nodes=2, txns=txns, timeouts=0, crashes=0, losses=0)
+    request = {"protocol": "zab", "variant": variant, "nodes": 2, "sizes": {"txns": txns}, "max_depth": depth}
+    theirs = explore({**request, "budgets": dict.fromkeys(("timeouts", "crashes", "losses"), 0)})
+    model = Model(c)
+    found = Interpreter(model, (), False).run(Limits(depth=depth))
+    assert sorted(Counter(theirs["depth"]).items()) == list(enumerate(found.levels))
+    assert model.epochs == 1 + (txns - 1 if variant != NAME else 0)

@@ -66,6 +66,7 @@ def user_world(declaration: Declaration, program: Program, request: dict[str, An
     sizes = request.get("sizes") or {}
     txns = sizes.get("txns", 2) if declaration.transactions else 0
     size = Size(request.get("nodes") or declaration.nodes, amounts, txns, request.get("quorums") or "")
+    say_variant(size, listed(declaration.variants), request.get("variant") or "")
     if declaration.transactions:
         size.with_epochs(sizes.get("max_epoch") or epochs_of(declaration, size, network))
     channel = sizes.get("channel") or room_of(declaration, size, network, variant)
@@ -97,6 +98,12 @@ def user_world(declaration: Declaration, program: Program, request: dict[str, An
     return made(model)
 
 
+def say_variant(size: Size, variants: list, names: str) -> None:
+    """Write into a size which variant it is of, and how often that gives up without a fault (B1, N3)."""
+    size.variant = names
+    size.given_up = sum(v.gives_up(size.txns) for v in variants if v.gives_up and v.name in names.split(","))
+
+
 def epochs_of(declaration: Declaration, size: Size, network: str) -> int:
     """Return the largest epoch of a user protocol with transactions (B1, B7)."""
     if declaration.epochs:
@@ -108,8 +115,8 @@ def bounding_epoch(world: str, size: Size, network: str) -> int:
     """Return the largest epoch that a world bounds a protocol by: that of `zab`, and that of `db19` (O4)."""
     amounts = size.budgets
     if world == "datagrams":
-        return size.nodes + amounts["timeouts"] + amounts["crashes"]
-    iterations = 1 + sum(amounts[b] for b in WORLD_BUDGETS[world]) + (network == "unordered")
+        return size.nodes + amounts["timeouts"] + amounts["crashes"] + size.given_up
+    iterations = 1 + size.given_up + sum(amounts[b] for b in WORLD_BUDGETS[world]) + (network == "unordered")
     return max(1, size.nodes * iterations // size.smallest_quorum)
 
 

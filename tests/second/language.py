@@ -69,6 +69,7 @@ class Size:
         if not quorums:
             self.majority = nodes // 2 + 1
         self.log = 0
+        self.variant, self.given_up = "", 0
         self.with_epochs(0)
 
     def with_epochs(self, epochs: int) -> None:
@@ -129,6 +130,7 @@ class Variant:
     depth: int = 0
     why: str = ""
     beside: str = ""
+    gives_up: Callable[[int], int] | None = None
 
 
 @dataclass

@@ -42,6 +42,7 @@ def build(request: dict[str, Any]) -> World:
     given = {**AMOUNTS[name], **(request.get("budgets") or {})}
     amounts = configure.amounts_of(world, network, given, {})
     size = Size(request.get("nodes") or 3, amounts, sizes.get("txns", 2), request.get("quorums") or "")
+    configure.say_variant(size, configure.listed(variants), request.get("variant") or "")
     size.with_epochs(sizes.get("max_epoch") or largest_epoch(name, size, bool(overrides), network))
     fields, messages = declared(name, mains, size)
     union = MessageUnion(messages)
