@@ -167,11 +167,15 @@ def on_spark(task: EngineTask) -> tuple[Exploration, str]:
 
     request, limits = task.request, replace(task.limits, spent=task.limits.spent + task.spent)
     folder = request.checkpoint or None
-    try:
-        check_installed("numpy")
-        master = master_of(request.master, LOCAL)
+
+    def needs_folder(master: str) -> None:
         if folder is None and not is_local(master):
             raise RequestError(f"--master {master} needs --checkpoint: a folder that all its machines can reach")
+
+    needs_folder(request.master or LOCAL)
+    try:
+        check_installed("numpy")
+        needs_folder(master_of(request.master, LOCAL))  # of the session that there is, it may be another
         from checker.distributed.checkpoint import Refused
         from checker.distributed.run import Request, explore_on_spark
         from checker.distributed.storage import StorageError

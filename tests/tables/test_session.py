@@ -32,7 +32,7 @@ def end_by_failing(shared: LocalSpark) -> str:
     def fail() -> None:
         with shared.held:
             spark, shared.made = shared.get(), None
-            with pytest.raises(RuntimeError, match="already"), session("local[1]"):
+            with pytest.raises(NoSpark, match="there is a Spark session here"), session("local[1]"):
                 pass
             spark.sparkContext.parallelize([1], 1).mapPartitions(wrong).collect()
 
