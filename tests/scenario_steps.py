@@ -162,13 +162,13 @@ class Stepped(Story):
             there = [m for m in self.in_flight() if (m.source, m.destination) == (sender, target)]
             way = f"from {process_name(sender)} to {process_name(target)}"
             return [f"not possible: in flight {way} {self.listed(there) or 'is nothing'}"]
-        if len({message_text(m) for _, m in found}) > 1:
-            raise Trouble(f"that could be any of {', '.join(message_text(m) for _, m in found)}")
+        if len({message_text(m, self.model) for _, m in found}) > 1:
+            raise Trouble(f"that could be any of {', '.join(message_text(m, self.model) for _, m in found)}")
         return self.step(found[0][0])
 
     def is_wanted(self, m: Transmission, wanted: str) -> bool:
         """Whether a message is of the kind named, or carries what is written."""
-        return not wanted or wanted in (m.kind, message_text(m))
+        return not wanted or wanted in (m.kind, message_text(m, self.model))
 
     def known(self, kind: str) -> None:
         if kind and kind not in [m.name for m in self.model.union.messages]:
@@ -279,7 +279,9 @@ class Stepped(Story):
     def show_in_flight(self) -> Output:
         ways: dict[str, list[str]] = {}
         for m in self.in_flight():
-            ways.setdefault(f"{process_name(m.source)} -> {process_name(m.destination)}", []).append(message_text(m))
+            ways.setdefault(f"{process_name(m.source)} -> {process_name(m.destination)}", []).append(
+                message_text(m, self.model)
+            )
         return [f"{way}: {', '.join(messages)}" for way, messages in sorted(ways.items())] or ["nothing"]
 
     @command("check")

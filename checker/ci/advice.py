@@ -31,13 +31,14 @@ def advised(report: Report) -> Report:
     return replace(report, advice=Advice(*completely(report), one_rule_away(report)))
 
 
-def completely(report: Report) -> tuple[str, float]:
-    """Return the command that reaches every premise in all its states, and the CPU seconds that it took when it was
-    last measured: with as many processes if there is one, and of those the fastest."""
+def completely(report: Report) -> tuple[str, float, bool]:
+    """Return the command that reaches every premise in all its states, the CPU seconds that it took when it was last
+    measured, and whether all its runs are ones of what was explored: with as many processes if there is one, and of
+    those the fastest."""
     c = report.configuration
     lacking = [p for p in report.listed if report.verdict(p) == NOT_REACHED]
     if not lacking or not all(p.default for p in lacking):
-        return "", 0.0
+        return "", 0.0, False
     known = [
         (check.values.get("nodes") != c.nodes, measured()[check.name], check)
         for mine in written().values()
@@ -45,18 +46,23 @@ def completely(report: Report) -> tuple[str, float]:
         if is_complete(check, c) and measured().get(check.name)
     ]
     if not known:
-        return "", 0.0
+        return "", 0.0, False
     _, seconds, check = min(known, key=lambda one: one[:2])
-    return command_of(check.values), seconds
+    return command_of(check.values), seconds, fits(size_of(check.values), c)
 
 
 def is_complete(check: Check, c: Configuration) -> bool:
     """Whether an entry explores a protocol itself to exhaustion, over a network, and expects every premise to be met
     and nothing to break."""
+    return holds_whole(check, c) and check.expect.premises is None
+
+
+def holds_whole(check: Check, c: Configuration) -> bool:
+    """Whether an entry explores a protocol itself to exhaustion, over a network, and expects nothing to break."""
     values, expect = check.values, check.expect
-    if check.simulated or check.live or set(values) - SIZE - {"protocol"} or values["protocol"] != c.protocol:
+    if check.simulated or check.live or set(values) - SIZE - {"protocol", "keep_going"}:
         return False
-    if values.get("quorums") or values.get("start") or expect.violated or expect.premises is not None:
+    if values["protocol"] != c.protocol or values.get("quorums") or values.get("start") or expect.violated:
         return False
     network = Configuration(c.protocol, network=values.get("network", "")).network if values.get("network") else ""
     network = network or Configuration(c.protocol).network
@@ -69,7 +75,7 @@ def one_rule_away(report: Report) -> str:
     c = report.configuration
     if report.overall not in (HOLDS, NOT_REACHED):
         return ""
-    near = [s for s in shown(c.protocol).values() if within(s, c)]
+    near = [s for s in shown(c.protocol).values() if within(s, c) and holds_unchanged(s)]
     if not near:
         return ""
     s = min(near, key=lambda one: (one.depth, one.variant))
@@ -80,10 +86,29 @@ def one_rule_away(report: Report) -> str:
 
 def within(s: Shown, c: Configuration) -> bool:
     """Whether a variant is expected to break a property in no more than a configuration has."""
-    theirs = s.configuration
-    if s.beside or not s.breaks or (theirs.network, theirs.nodes, theirs.quorums) != (c.network, c.nodes, c.quorums):
+    return not s.beside and bool(s.breaks) and fits(s.base, c)
+
+
+def holds_unchanged(s: Shown) -> bool:
+    """Whether the protocol itself is recorded to hold where a variant is shown. If it is not, what breaks there need
+    not come of the rule that the variant changes: one repair of several leaves the other faults."""
+    entries = (check for mine in written().values() for check in mine)
+    return any(holds_whole(check, s.base) and fits(s.base, size_of(check.values)) for check in entries)
+
+
+def size_of(values: Mapping[str, Any]) -> Configuration:
+    """Return what an entry explores."""
+    return Configuration(**{name: values[name] for name in (*SIZE, "protocol") if name in values})
+
+
+def fits(small: Configuration, large: Configuration) -> bool:
+    """Whether one configuration of a protocol has no more than another, each of its runs being one of the other's."""
+    for name in ("protocol", "network", "nodes", "quorums", "start"):
+        if getattr(small, name) != getattr(large, name):
+            return False
+    if any(getattr(large, name) not in (0, getattr(small, name)) for name in ("max_epoch", "channel")):
         return False
-    return theirs.txns <= c.txns and all(n <= c.budget.get(name, 0) for name, n in theirs.budget.items())
+    return small.txns <= large.txns and all(n <= large.budget.get(name, 0) for name, n in small.budget.items())
 
 
 def command_of(values: Mapping[str, Any]) -> str:

@@ -68,11 +68,13 @@ class Advice:
     Attributes:
         command: what reaches every premise, in all the states that there are; empty: none is recorded.
         seconds: of CPU time that it took when it was last measured.
+        within: whether each of its runs is one of what was explored: steps alone were too few.
         nearest: a sentence on the rule whose change breaks something soonest; empty: none is recorded.
     """
 
     command: str = ""
     seconds: float = 0.0
+    within: bool = False
     nearest: str = ""
 
 
@@ -480,7 +482,8 @@ class Report(Result):
         if not names or self.advice is None or not self.advice.command:
             return self.ways_to_reach()
         depth, judged = self.limits.depth, len(self.exploration.properties)
-        few = f"{plural(depth, 'step')} are too few for" if self.stopped_at_depth and depth is not None else ""
+        cut = self.stopped_at_depth and depth is not None and self.advice.within
+        few = f"{plural(depth, 'step')} are too few for" if cut and depth is not None else ""
         few = few or "not reached within these bounds:"
         of = f"{len(names)} of {judged} premises"
         seconds = f"{self.advice.seconds:.1f} s of CPU time"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from checker.errors import NoVerdict
+from checker.errors import NoVerdict, RequestError
 from checker.output_files import check_writable
 from checker.requests.bounded import BoundedRequest
 from checker.requests.counterexamples import trace_path, verified_and_saved
@@ -57,6 +57,8 @@ def answer(request: WitnessRequest, watch: Watch | None = None) -> WitnessReport
 
     protocol_named(request.model.protocol)
     judged = chosen_properties(request.properties, request.model.protocol, passes=True)
+    if not judged:
+        raise RequestError("no-runtime-error has no premise: every step puts it to the test")
     literal, passes = any(p.name == LITERAL for p in judged), any(p.passes for p in judged)
     configuration = request.model.configuration(literal, promises=True, passes=passes)
     if request.trace:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from checker.ci.advice import within
+from checker.ci.advice import one_rule_away, within
 from checker.ci.shipped import measured
 from checker.ci.variants import shown
 from checker.explore.breadth_first import Explorer
@@ -23,6 +23,7 @@ from invariants import PROPERTIES
 from tests.commands.running import TINY, run
 from tests.models import compiled, judged
 from zabspec.model import Configuration
+from zabspec.protocols.registry import NAMES
 
 LITERAL = "invariant-5-literal"
 # those that take a moment; with ZABCHECK_EVERY all of them
@@ -175,6 +176,22 @@ def test_the_recorded_expectations_say_what_asks_completely(tmp_path: Path, monk
     assert f"{said}, by: {command} property verdict" in text
     assert "premise not reached, 18 properties: integrity, total-order, " in text
     assert run(*command.split()[1:]).stdout.startswith("holds: 21 properties, each put to the test; ")
+
+
+def test_steps_are_too_few_only_where_more_would_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one transaction no number of steps shows two of one epoch: the bounds are too small, and not the depth."""
+    monkeypatch.chdir(tmp_path)
+    for few in ("--txns 1", "--txns 2 --timeouts 1 --max-epoch 1"):
+        text = " ".join(run("--nodes", "2", *few.split(), "--losses", "0", "--depth", "3").stdout.split())
+        assert "not reached within these bounds: 21 of 21 premises; asked completely in " in text
+
+
+def test_the_nearest_rule_is_changed_where_the_protocol_holds() -> None:
+    """A repair of one fault of several breaks as the protocol does without it, which is no rule away."""
+    for name in NAMES:
+        near = one_rule_away(report_of(Configuration(name)))
+        assert (name in ("zab", "ladis")) == bool(near), near
+    assert one_rule_away(report_of(Configuration("db19", nodes=3, txns=4, timeouts=2, crashes=2))) == ""
 
 
 @pytest.mark.slow(seconds=2)

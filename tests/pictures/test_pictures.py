@@ -76,11 +76,13 @@ def test_every_message_has_one_end(name: str, seed: int) -> None:
     """What is sent is received, lost or in flight at the end; what a step receives, a step before it sent."""
     trace = walk(NETWORKS[name], seed)
     found = flights(trace)
-    sent = [(step.number, message_text(m), m.source, m.destination) for step in trace.steps for m in step.sent]
+    sent = [
+        (step.number, message_text(m, trace.model), m.source, m.destination) for step in trace.steps for m in step.sent
+    ]
     kept = [f for f in found if f.fate is not Fate.COPIED]
-    assert Counter((f.sent, message_text(f.message), f.message.source, f.message.destination) for f in kept) == Counter(
-        sent
-    )
+    assert Counter(
+        (f.sent, message_text(f.message, trace.model), f.message.source, f.message.destination) for f in kept
+    ) == Counter(sent)
     for step in trace.steps:
         ends = [f for f in found if f.ended == step.number and f.fate in (*RECEIVED, Fate.DROPPED)]
         assert len(ends) == (step.message is not None)

@@ -148,7 +148,7 @@ def test_a_file_cut_short_is_refused(cut: int, tmp_path: Path) -> None:
         (b'{"format": "zabcheck-trace", "version": true}', "version"),
         (b'{"format": "zabcheck-trace", "version": 2}', "lacks 'tool'"),
         (b'{"format": "zabcheck-trace", "version": 3}', "lacks 'tool'"),
-        (b'{"format": "zabcheck-trace", "version": 4}', "version 4, newer than"),
+        (b'{"format": "zabcheck-trace", "version": 5}', "version 5, newer than"),
         (b'{"format": "zabcheck-trace", "version": 1}', "lacks 'tool'"),
         (b"[" * 100_000, "nested too deeply|cut short|not JSON"),
     ],

@@ -218,9 +218,9 @@ def receives(function: Callable) -> Callable:
     return _marker(Mark("receives"))(function)
 
 
-def observation(function: Callable) -> Callable:
-    """Mark a function that writes ghosts."""
-    return _marker(Mark("observation"))(function)
+def observation(function: Callable | None = None, **_: str) -> Callable:
+    """Mark a function that writes ghosts; how a person reads its numbers changes no step."""
+    return _marker(Mark("observation"))(function) if function else _marker(Mark("observation"))
 
 
 def safety(*, witness: Callable | None = None, over: str = "state", premise: str = "", name: str = "") -> Callable:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from traces.record.trace import Observation, Step, Transmission
-from zabspec.language.kinds import Int, Kind
+from zabspec.language.kinds import Int, Kind, NodeId
 from zabspec.language.notation import process_name, record_text
 from zabspec.model import Model
 from zabspec.worlds.steps import MASKS, PROCESSES
@@ -49,35 +49,31 @@ def history_text(history: Sequence[Mapping[str, int]]) -> str:
     return f"[{', '.join(txn_text(t) for t in history)}]"
 
 
-def message_text(m: Transmission, model: Model | None = None) -> str:
-    """A message and what it carries: `ACK_E(current_epoch=0, history=[])`.
-
-    Args:
-        model: whose protocol says how its values are read; None: numbers stay numbers.
-    """
-    kinds = model.parts.union.named(m.kind).fields if model is not None else {}
-    said = (f"{name}={_read(kinds.get(name), value) or _carried(name, value)}" for name, value in m.fields.items())
+def message_text(m: Transmission, model: Model) -> str:
+    """A message and what it carries, read as its protocol declares it: `ACK_E(current_epoch=0, history=[])`."""
+    kinds = model.parts.union.named(m.kind).fields
+    said = (f"{name}={_read(kinds[name], value) or _carried(value)}" for name, value in m.fields.items())
     return f"{m.kind}({', '.join(said)})"
 
 
 def _read(kind: Kind | None, value: Any) -> str:
-    """A number as a person reads it, where its kind names values or bits; empty: it does not."""
+    """A number as a person reads it, where its kind is a process, or names values or bits; empty: it does not."""
+    if isinstance(kind, NodeId):
+        return process_name(value)
     return kind.named(int(value)) if isinstance(kind, Int) and (kind.names or kind.members) else ""
 
 
 def _kind_of(model: Model, name: str) -> Kind | None:
-    """How a protocol reads a number of this name: as the field of its state, or of a message, that is called so."""
-    state = (f.kind for f in model.program.schema.fields if f.name == name)
-    carried = (m.fields[name] for m in model.parts.union.messages if name in m.fields)
-    return next((kind for kind in (*state, *carried) if isinstance(kind, Int)), None)
+    """The kind of a field of the state; of none: none."""
+    return next((f.kind for f in model.program.schema.fields if f.name == name), None)
 
 
-def _carried(name: str, value: Any) -> str:
+def _carried(value: Any) -> str:
     if isinstance(value, dict):
         return txn_text(value) if "value" in value else zxid_text(value)
     if isinstance(value, list):
-        return f"[{', '.join(_carried(name, v) for v in value)}]"
-    return process_name(value) if name.endswith("_id") else str(value)
+        return f"[{', '.join(_carried(v) for v in value)}]"
+    return str(value)
 
 
 def headline(step: Step) -> str:
@@ -99,7 +95,7 @@ def observation_text(model: Model, x: Observation) -> str:
     for name, value in x.fields.items():
         kind = shown.fields[name]
         word = process_name(value) if kind == "Node" else str(value).lower() if kind == "bool" else ""
-        word = word or _read(_kind_of(model, name), value) or str(value)
+        word = word or _read(_kind_of(model, shown.read_as.get(name, "")), value) or str(value)
         said.append(f"{name}={word}")
     return f"{x.name}({', '.join(said)})"
 

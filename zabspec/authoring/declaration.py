@@ -289,11 +289,17 @@ def receives(function: F) -> F:
     return function
 
 
-def observation(function: F) -> F:
-    """Marks what handlers show the outside: `(s, p, ...)`. Its body writes ghosts; it is a row of event tables."""
-    function.observes = True  # type: ignore[attr-defined]
-    function.acts = ""  # type: ignore[attr-defined]  # whose it is, its reader says
-    return function
+def observation(bare: F | None = None, /, **read_as: str) -> Any:
+    """Marks what handlers show the outside: `(s, p, ...)`. Its body writes ghosts; it is a row of event tables.
+    `@observation(tree="exposed")`: a person reads its number `tree` as the values of the field `exposed` are read."""
+
+    def mark(function: F) -> F:
+        function.observes = True  # type: ignore[attr-defined]
+        function.acts = ""  # type: ignore[attr-defined]  # whose it is, its reader says
+        function.read_as = read_as  # type: ignore[attr-defined]
+        return function
+
+    return mark if bare is None else mark(bare)
 
 
 def safety(

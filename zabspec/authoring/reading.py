@@ -130,11 +130,13 @@ class ObservationKind:
         function: what it writes of it.
         acts: which of its fields is the process that shows it; empty: none.
         fields: by name `Node`, `int` or `bool`.
+        read_as: of numbers, the field of the state as whose values a person reads them; of others nothing is known.
     """
 
     function: FunctionType
     acts: str
     fields: Mapping[str, str]
+    read_as: Mapping[str, str] = field(default_factory=dict)
 
     def json(self, name: str, value: Any) -> int | bool:
         """What a field holds."""
@@ -273,6 +275,12 @@ class ProtocolSource:
                 raise ProtocolError(
                     f"{self.elects_by_choice}: what is elected inside which processes fail may not choose"
                 )
+        numbers = {f.name for f in fields if isinstance(f.kind, Int)}
+        for shown in self.observations.values():
+            for name in shown.read_as.values():
+                if name not in numbers:
+                    said = f"@observation: state(size) has no field {name} of numbers"
+                    raise misdeclared(self.name, ("function", shown.function.__name__), said)
         for message in messages:
             self._check_constant(message.name)
         for name in self.declared.ignored:
@@ -907,7 +915,13 @@ class _Reader:
             raise self.fail(function, f"an observation is {said}")
         acts = given[1] if kinds[1:2] == ["Node"] else ""
         vars(function)["acts"] = acts
-        return ObservationKind(function, acts, dict(zip(given[1:], kinds[1:], strict=True)))
+        shown, read_as = dict(zip(given[1:], kinds[1:], strict=True)), vars(function)["read_as"]
+        for name in read_as:
+            if shown.get(name) != "int":
+                raise self.fail(
+                    function, f"@observation({name}=...) says how a number is read, and it shows none so called"
+                )
+        return ObservationKind(function, acts, shown, read_as)
 
     # --- its syntax -------------------------------------------------------------------------------
 

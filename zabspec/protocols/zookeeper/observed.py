@@ -7,13 +7,13 @@ from zabspec.language.lang import State
 from zabspec.protocols.zookeeper.state import epoch_of
 
 
-@observation
+@observation(tree="exposed")
 def exposes(s: State, epoch: int, tree: int) -> None:
     """A server that serves in an epoch has applied these."""
     s.exposed[epoch] = s.exposed[epoch] | tree
 
 
-@observation
+@observation(tree="exposed")
 def founds(s: State, epoch: int, tree: int) -> None:
     """A leader is established: a quorum acknowledged NEWLEADER, and it serves."""
     if s.founded[epoch] != 0:
@@ -21,7 +21,7 @@ def founds(s: State, epoch: int, tree: int) -> None:
     s.founded[epoch] = tree | 1
 
 
-@observation
+@observation(zxid="last_proposed")
 def proposes(s: State, zxid: int, epoch: int) -> None:
     """A leader gives a transaction its zxid. That no zxid is given twice follows from this, from one leader an epoch
     and from zxids that ascend."""

@@ -1,0 +1,93 @@
+"""How a person reads the numbers of one's own protocol: by their kinds, and not by what they are called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from traces.explain.names import message_text, observation_text
+from traces.record.trace import Observation, Transmission
+from zabspec.authoring.declaration import ProtocolError
+from zabspec.model import Configuration, Model
+
+TEXT = '''"""Two processes that say numbers."""
+
+from zabcheck.language import (
+    NODE, Bool, Int, Message, MessageName, Node, NodeId, State, action, declare, ghost, observation, receives, safety,
+    send, volatile,
+)
+
+SAYS = MessageName("SAYS")
+IDLE, BUSY = 0, 1
+
+
+def state(size):
+    return [volatile("mode", Int(0, 1, names=("IDLE", "BUSY")), "what it does"), ghost("seen", Bool(), "said", NODE)]
+
+
+def messages(size):
+    return [Message("SAYS", {"request_id": Int(0, 3), "from_whom": NodeId.of(size.nodes)})]
+
+
+def on_start(s: State, p: Node) -> None:
+    s.mode[p] = IDLE
+
+
+def is_idle(s: State, p: Node) -> bool:
+    return s.mode[p] == IDLE
+
+
+@action(when=is_idle)
+def begin(s: State, p: Node) -> None:
+    s.mode[p] = BUSY
+    send(s, p, 1 - p, SAYS(request_id=1, from_whom=p))
+
+
+@receives
+def on_says(s: State, p: Node, m: SAYS) -> None:
+    shows(s, p, m.request_id, s.mode[p])
+
+
+@observation
+def shows(s: State, p: Node, mode: int, now: int) -> None:
+    s.seen[p] = True
+
+
+def has_seen(s: State) -> bool:
+    """a process has seen something"""
+    return s.seen[0]
+
+
+@safety(witness=has_seen)
+def fine(s: State) -> bool:
+    """Something is seen or not."""
+    return s.seen[0] or not s.seen[0]
+
+
+PROTOCOL = declare(__name__, state=state, messages=messages, budgets={}, nodes=2)
+'''
+
+
+def model_of(path: Path, text: str) -> Model:
+    path.write_text(text, encoding="utf-8")
+    return Model(Configuration(str(path), nodes=2))
+
+
+def test_a_number_is_read_by_its_kind_and_not_by_its_name(tmp_path: Path) -> None:
+    """`mode` of an observation is any number, as `request_id` of a message is; what is declared is read."""
+    shown = Observation("shows", 0, {"mode": 1, "now": 1})
+    model = model_of(tmp_path / "says.py", TEXT)
+    assert observation_text(model, shown) == "shows(p0, mode=1, now=1)"
+    said = Transmission("SAYS", {"request_id": 1, "from_whom": 0}, 0, 1, 0, 1)
+    assert message_text(said, model) == "SAYS(request_id=1, from_whom=p0)"
+    declared = model_of(tmp_path / "declares.py", TEXT.replace("@observation\n", '@observation(now="mode")\n'))
+    assert observation_text(declared, shown) == "shows(p0, mode=1, now=BUSY)"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"), [('then="mode"', "shows none so called"), ('now="moed"', "no field moed of numbers")]
+)
+def test_a_reading_of_what_there_is_not_is_refused(tmp_path: Path, wrong: str, said: str) -> None:
+    with pytest.raises(ProtocolError, match=said):
+        model_of(tmp_path / "says.py", TEXT.replace("@observation\n", f"@observation({wrong})\n")).program.initial()
