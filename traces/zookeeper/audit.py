@@ -114,9 +114,13 @@ class Quorums:
         return ensemble.is_quorum(chosen & frozenset(ensemble.participants))
 
     def votes(self, name: str, zxid: int) -> bool:
-        """Whether a server is no observer."""
+        """Whether a server's vote counts: it is no observer, and its weight is not 0."""
         ensemble = self.at(zxid)
-        return ensemble is None or self.numbers[name] in ensemble.participants
+        return ensemble is None or ensemble.weights.get(self.numbers[name], 0) > 0
+
+    def all_given(self, zxid: int) -> bool:
+        """Whether every server given is taken for a voter, as nothing says who votes."""
+        return self.at(zxid) is None
 
     def of(self, directories: list[Directory]) -> Quorums:
         """Majorities of some of the servers, which are an ensemble of their own."""
