@@ -43,8 +43,8 @@ def headline(audit: Audit) -> str:
     """Whether data is in danger, and what not to do, in a line."""
     first = next((f for f in audit.findings if f.severity == audit.verdict), None)
     what = f"{first.code} {first.place}".rstrip() if first is not None else ""
-    held = any(f.advice for f in audit.findings) or any(f.severity == DANGER for f in audit.findings)
-    blamed = sorted({f.server for f in audit.told(VIOLATION) if f.server})
+    held = any(f.advice for f in audit.findings) or not audit.rest_serves
+    blamed = sorted({name for f in audit.told(VIOLATION) for name in (f.server, *f.servers) if name})
     delete = "Do not delete, move away or replace any directory"
     if audit.verdict == VIOLATION and not held and blamed:
         return (

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from checker.report.disjoint import disjoint_notes
 from checker.report.promises import promise_json
 from checker.report.report import bounds_of
 from checker.report.result import Counterexample, Part, Result, Table, Verdict, Words, installed_version, plural, some
@@ -88,7 +89,7 @@ class WitnessReport(Result):
             )
 
     def parts(self) -> Sequence[Part]:
-        parts: list[Part] = [Words([self.sentence])]
+        parts: list[Part] = [Words([self.sentence, *disjoint_notes(self.configuration)])]
         runs = [c for c in self.runs.values() if c.text]
         if len(self.judged) == 1 and runs:
             saved = [f"saved in {runs[0].path}"] if runs[0].path else []

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from checker.report.witnessed import WitnessReport
 from tests.commands.running import TINY, assert_refused, run
 from traces import TraceError, read_trace, to_text, verify
 from traces.replay.replay import replay
+from zabspec.model import Configuration
 
 
 @pytest.fixture
@@ -84,6 +86,12 @@ def other(trace, name):  # type: ignore[no-untyped-def]
 
     prop = property_named(name, PROPERTIES)
     return replace(trace, premise_of=name, statement=prop.statement, source=prop.source)
+
+
+def test_quorums_that_do_not_intersect_are_told() -> None:
+    """As an exploration and a graph tell them: what a run of these shows is no run of ZAB."""
+    said = repr(WitnessReport(Configuration(quorums="weights 3,3,-3"), [], {}, []).parts())
+    assert "warning: the quorums {p0} and {p1} do not intersect" in said
 
 
 def test_what_does_not_go_with_witness_is_refused(folder: Path) -> None:

@@ -61,6 +61,16 @@ def test_a_guest_that_fails_leaves_its_host(local_spark: LocalSpark) -> None:
 
 
 @pytest.mark.slow(seconds=1)
+def test_a_guest_that_does_not_begin_leaves_its_host(local_spark: LocalSpark, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A setting that Spark refuses: a sentence, and nothing of the host is changed."""
+    host = local_spark.get()
+    monkeypatch.setattr(host.sparkContext, "pythonExec", "python-of-the-host")
+    before = state_of(host)
+    with pytest.raises(SparkFailed, match="shuffle.partitions"), session(conf={"spark.sql.shuffle.partitions": "-1"}):
+        pass
+    assert state_of(host) == before
+
+
 def test_another_master_than_that_of_the_host_is_refused(local_spark: LocalSpark) -> None:
     host = local_spark.get()
     with pytest.raises(NoSpark, match="there is a Spark session here, on local"), session("spark://there:7077"):

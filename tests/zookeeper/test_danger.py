@@ -214,6 +214,22 @@ def test_an_observer_is_no_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert found.told(DANGER) == []
 
 
+def test_a_server_of_weight_0_is_no_voter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ZooKeeper elects no such server, and counts no acknowledgement of it."""
+    monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
+    servers = [*healthy(), aged(TXNS[:9], 3)]
+    config = f"{CONFIG}\nserver.4=host4:2888:3888\ngroup.1=1:2:3:4\nweight.4="
+    assert looked_at(tmp_path / "0", servers, f"{config}0").told(DANGER) == []
+    assert [f.code for f in looked_at(tmp_path / "1", servers, f"{config}1").told(DANGER)] == ["EPOCH_AHEAD"]
+
+
+def test_without_a_config_observers_may_explain_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
+    found = looked_at(tmp_path, [*healthy(), *(server(TXNS[:20]) for _ in range(4))])
+    assert {f.code for f in found.told(DANGER)} == {"LAST_COPY", "SET_BACK"}
+    assert all("some of these 7 servers are observers (--config" in f.sentence for f in found.told(DANGER))
+
+
 def test_a_server_that_was_not_given_may_have_the_second_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
     found = looked_at(tmp_path, [server([*TXNS, *tail(3)]), server(TXNS)], CONFIG)
@@ -277,6 +293,14 @@ def test_two_ensembles_are_told_as_two(
     monkeypatch.setattr("traces.zookeeper.audit.PAUSE", 0)
     found = looked_at(tmp_path, kind(healthy()))
     assert [f.code for f in found.told(*GRAVE)] == ["NOT_ONE_ENSEMBLE"]
+
+
+def test_a_snapshot_alone_is_of_the_ensemble_that_sent_it(tmp_path: Path) -> None:
+    """Servers that were sent a snapshot, and nothing since, have no transaction in common with logs: no other has."""
+    last = TXNS[-1].zxid
+    sent = [Written({}, {last: snapshot_bytes(tree_of(TXNS), last)}, current=3) for _ in range(2)]
+    found = looked_at(tmp_path, [server(TXNS), *sent])
+    assert [(f.code, f.sentence) for f in found.told(*GRAVE)] == []
 
 
 def test_a_tail_before_anything_was_agreed_on_is_no_other_ensemble(tmp_path: Path) -> None:

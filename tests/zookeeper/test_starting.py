@@ -15,9 +15,10 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
+from checker.report.audit import headline
 from tests.zookeeper.real import available
 from tests.zookeeper.start_kinds import KINDS, started, txns_of, with_epochs
-from tests.zookeeper.test_findings import OLD, TXNS
+from tests.zookeeper.test_findings import OLD, TXNS, broken_snapshot, healthy, looked_at
 from tests.zookeeper.written import Written, ensemble, server, zxid
 from traces import Runner
 from traces.zookeeper.audit import read_server
@@ -135,6 +136,17 @@ def test_the_step_that_is_asked_is_the_protocols_own(current: int, accepted: int
     assert bool(s.refused[0]) == refuses
 
 
+def test_others_are_a_quorum_only_where_they_are(tmp_path: Path) -> None:
+    """Of three, two whose snapshots are broken leave none; nor does one server, given alone, leave others."""
+    broken, sound = broken_snapshot(healthy()), server(TXNS)
+    for n, (given, whole) in enumerate(
+        (([broken, sound, sound], True), ([broken, broken, sound], False), ([broken], False))
+    ):
+        found = looked_at(tmp_path / str(n), given)
+        assert {f.code for f in found.told("VIOLATION")} == {"SNAPSHOT_BROKEN"}
+        assert ("the others are a quorum without a finding" in headline(found)) == whole
+
+
 def test_a_release_that_is_not_known_is_refused(tmp_path: Path) -> None:
     folder = server(TXNS).write(tmp_path / "server1")
     answer = CliRunner().invoke(main, ["audit", str(folder), "--release", "9.9.9"])
@@ -151,7 +163,7 @@ def test_the_report_says_first_whether_data_is_in_danger_and_what_starts(tmp_pat
     folders[0] = server(other).write(tmp_path / "parted")
     words = ["audit", *map(str, folders), "--release", "3.9.5", "--html", str(tmp_path / "a.html")]
     answer = CliRunner().invoke(main, words)
-    first = answer.output.splitlines()[0]
+    first = " ".join(answer.output.partition("\n3 servers")[0].split())  # it is folded as a long line is
     assert first.startswith("VIOLATION: data")
     assert "Do not" in first
     assert "its log says 'The current epoch, 2, is older than the last zxid, 12884901894'" in " ".join(

@@ -99,15 +99,15 @@ def guest(found: SparkSession, settings: Mapping[str, str]) -> Iterator[SparkSes
 
     instance, context = SparkSession._instantiatedSession, found.sparkContext
     python = context.pythonExec
-    if is_local(str(context.master)):
-        context.pythonExec = sys.executable  # what PATH has first need not be what this process runs in
-    send_code(context)
-    spark = found.newSession()
-    for key, value in settings.items():
-        name = key.removeprefix(HADOOP)
-        if name != key or spark.conf.isModifiable(name):
-            spark.conf.set(name, value)
     try:
+        if is_local(str(context.master)):
+            context.pythonExec = sys.executable  # what PATH has first need not be what this process runs in
+        send_code(context)
+        spark = found.newSession()
+        for key, value in settings.items():
+            name = key.removeprefix(HADOOP)
+            if name != key or spark.conf.isModifiable(name):
+                spark.conf.set(name, value)
         yield spark
     except Exception as problem:
         sentence = reason(problem)

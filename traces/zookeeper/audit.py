@@ -47,6 +47,7 @@ class Audit:
         findings: the worst first, notes last.
         open: what cannot be concluded, a sentence each.
         starts: what a start of each server comes to, by `release`; empty: by all that can have written the files.
+        rest_serves: whether the servers without a finding are a quorum, and no acknowledged write is in danger.
         kept: what an audit after this one goes on from, of each server: its log replayed, and its restart.
     """
 
@@ -58,6 +59,7 @@ class Audit:
     kept: dict[tuple[str, str], Replay] = field(default_factory=dict)
     starts: list[Start] = field(default_factory=list)
     release: str = ""
+    rest_serves: bool = False
 
     @property
     def verdict(self) -> str:
@@ -114,9 +116,13 @@ class Quorums:
         return ensemble.is_quorum(chosen & frozenset(ensemble.participants))
 
     def votes(self, name: str, zxid: int) -> bool:
-        """Whether a server is no observer."""
+        """Whether a server's vote counts: it is no observer, and its weight is not 0."""
         ensemble = self.at(zxid)
-        return ensemble is None or self.numbers[name] in ensemble.participants
+        return ensemble is None or ensemble.weights.get(self.numbers[name], 0) > 0
+
+    def all_given(self, zxid: int) -> bool:
+        """Whether every server given is taken for a voter, as nothing says who votes."""
+        return self.at(zxid) is None
 
     def of(self, directories: list[Directory]) -> Quorums:
         """Majorities of some of the servers, which are an ensemble of their own."""
@@ -367,7 +373,7 @@ def conclude(
     if len(groups) > 1:
         found.append(mixed(groups))
     started = starts(servers, [release] if release else candidates(servers))
-    written = 0
+    written, rest_serves = 0, len(groups) == 1
     for group in groups:
         counting = quorums if len(groups) == 1 else quorums.of([s.directory for s in group])
         agreement = Agreement(group, replays, counting, each, show_data)
@@ -381,7 +387,7 @@ def conclude(
             found += restart_findings(group, replays, found, each, kept)
             found = side_by_side(group, found, counting)
         found += not_starting(group, started, found, counting)
-        hold_back(group, found, counting)
+        rest_serves = hold_back(group, found, counting) and rest_serves
     multis = sum(f.failed_multis for s in servers for f in s.logs)
     if multis:
         found.append(
@@ -393,7 +399,7 @@ def conclude(
         what = f"{written:,} transactions are written differently and say the same"
         found.append(Finding("ENCODING", NOTE, what))
     out = Audit(servers, worst(found), replays, quorums.told, kept=kept or {})
-    out.starts, out.release = started, release
+    out.starts, out.release, out.rest_serves = started, release, rest_serves
     out.open = unconcluded(out)
     return out
 
@@ -412,9 +418,10 @@ def not_starting(servers: list[Server], started: list[Start], found: list[Findin
     return out
 
 
-def hold_back(servers: list[Server], found: list[Finding], quorum: Quorums) -> None:
+def hold_back(servers: list[Server], found: list[Finding], quorum: Quorums) -> bool:
     """Where the servers of which nothing is found are no quorum without a server, or it may have a last copy, no
-    finding advises to move its directory away."""
+    finding advises to move its directory away. Returns whether those of which nothing is found are a quorum, and what
+    is found is of servers that it names."""
     newest = max((s.top for s in servers), default=0)
     names = {s.name for s in servers}
     grave = [f for f in found if f.severity in (VIOLATION, DANGER)]
@@ -425,6 +432,8 @@ def hold_back(servers: list[Server], found: list[Finding], quorum: Quorums) -> N
         safe = f.server and not dangerous and quorum([n for n in sound if n != f.server], newest)
         if (f.server in names or not f.server) and (not safe or UNREAD in f.sentence):
             f.advice = advice_held(f.code, UNREAD in f.sentence and bool(safe))
+    named = all(f.server or f.servers for f in grave)
+    return named and not dangerous and quorum(sound, newest)
 
 
 def unconcluded(found: Audit) -> list[str]:

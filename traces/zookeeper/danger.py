@@ -38,7 +38,10 @@ class Counting(Protocol):
         """Whether these servers and all that were not given are a quorum."""
 
     def votes(self, name: str, zxid: int) -> bool:
-        """Whether a server is no observer."""
+        """Whether a server's vote counts: it is no observer, and its weight is not 0."""
+
+    def all_given(self, zxid: int) -> bool:
+        """Whether every server given is taken for a voter, as nothing says who votes."""
 
 
 def joined_epoch(server: Server) -> int:
@@ -89,6 +92,12 @@ class Disks:
     def longer(self, server: Server, zxid: int) -> list[str]:
         """Other servers whose histories reach a transaction."""
         return [s.name for s in self.servers if s is not server and s.top >= zxid]
+
+    def unless_observers(self, zxid: int) -> str:
+        """What is taken for granted where nothing says who votes; empty: something does, or it makes no difference."""
+        if not self.quorum.all_given(zxid) or len(self.servers) <= 3:
+            return ""
+        return f"unless some of these {len(self.servers)} servers are observers (--config says who votes), "
 
     # --- epoch-has-its-history -------------------------------------------------------------------
 
@@ -172,7 +181,8 @@ class Disks:
         what += (
             f"{zxid_text(newest)}, which a quorum must have joined first, and the others have joined less ({said}): "
         )
-        what += f"{HOT}, or are not all there, some of these disks were set back or replaced"
+        what += f"{HOT}, or are not all there, {self.unless_observers(newest)}some of these disks were set back or "
+        what += "replaced"
         self.add("SET_BACK", DANGER, what, "", "", newest, -1, [s.name for s in behind])
 
     # --- served-is-on-a-quorum ------------------------------------------------------------------------
@@ -218,7 +228,7 @@ class Disks:
         names = [s.name for s in holders]
         what = f"{zxid_text(min(first, zxid))}..{zxid_text(zxid)} may have been acknowledged, and {', '.join(names)} "
         what += "has the last copy" if len(names) == 1 else "have the last copies"
-        what += f", less than a quorum ({why}); {HOT}"
+        what += f", less than a quorum ({why}); {self.unless_observers(zxid)}{HOT}"
         self.add("LAST_COPY", DANGER, what, names[0] if len(names) == 1 else "", "", min(first, zxid), zxid, names)
 
 
@@ -297,7 +307,7 @@ def began_without(one: Server, two: Server) -> bool:
     """Whether a server's history begins, with nothing before it, behind all of another's that was surely agreed on: of
     several epochs, or in a snapshot. One epoch's proposals can be those of a leader that had no quorum."""
     first = one.runs[0] if one.runs else None
-    if first is None or first.link != "epoch" or first.before or one.not_read(first) or two.logged >= first.lo:
+    if first is None or first.link != "epoch" or first.before or one.not_read(first) or two.top >= first.lo:
         return False
     epochs = {r.lo >> 32 for r in two.runs}
     return len(epochs) > 1 or any(x.usable and x.zxid & LOW for x in two.snapshots)
