@@ -666,19 +666,24 @@ class Report(Result):
                 "memory_bytes": r.memory,
                 "bytes_per_state": per(r.memory, r.distinct),
             },
-            "engine": {
-                "name": r.engine,
-                "threads": self.threads or None,
-                "symmetry": r.symmetry,
-                "symmetry_off": self.symmetry_off or None,
-                "reduced": r.reduced,
-                "ample_sets": r.narrowed,
-                **({"ample_sets_off": r.ample_off} if r.ample_off else {}),
-                **({"merged": r.merged} if r.merged else {}),
-                "reduction_off": self.reduction_off or None,
-                "stuttering_left_out": not r.stuttering_off,
-                "stuttering_off": r.stuttering_off or None,
-            },
+            "engine": self.engine_as_json(),
+        }
+
+    def engine_as_json(self) -> dict[str, Any]:
+        """What explored, and what it could leave out."""
+        r = self.exploration
+        return {
+            "name": r.engine,
+            "threads": self.threads or None,
+            "symmetry": r.symmetry,
+            "symmetry_off": self.symmetry_off or None,
+            "reduced": r.reduced,
+            "ample_sets": r.narrowed,
+            **({"ample_sets_off": r.ample_off} if r.ample_off else {}),
+            **({"merged": r.merged} if r.merged else {}),
+            "reduction_off": self.reduction_off or None,
+            "stuttering_left_out": not r.stuttering_off,
+            "stuttering_off": r.stuttering_off or None,
         }
 
     def property_as_json(self, p: Property) -> dict[str, Any]:

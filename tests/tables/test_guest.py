@@ -66,7 +66,7 @@ def test_a_guest_that_does_not_begin_leaves_its_host(local_spark: LocalSpark, mo
     host = local_spark.get()
     monkeypatch.setattr(host.sparkContext, "pythonExec", "python-of-the-host")
     before = state_of(host)
-    with pytest.raises(SparkFailed, match="shuffle.partitions"), session(conf={"spark.sql.shuffle.partitions": "-1"}):
+    with pytest.raises(SparkFailed, match=r"shuffle\.partitions"), session(conf={"spark.sql.shuffle.partitions": "-1"}):
         pass
     assert state_of(host) == before
 
