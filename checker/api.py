@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from checker.answers import Explored, Inductive, Judged, Replayed, Simulated
 from checker.errors import NoVerdict, RequestError
 from invariants.registry import Property
-from traces.record.trace import Trace
 from zabspec.authoring.declaration import ConfigError, Declaration
 from zabspec.deprecated import Contradiction, current_keys
 from zabspec.language import LanguageError
@@ -24,6 +23,7 @@ from zabspec.protocols.registry import Protocol
 if TYPE_CHECKING:
     import networkx as nx
 
+    from traces.record.trace import Trace
     from zabspec.simulator.run import Run
 
     AnyRun = Trace | Simulated | Run | str | PathLike[str] | Sequence[str | PathLike[str]]
@@ -190,6 +190,7 @@ def replay(trace: Trace | str | PathLike[str]) -> Replayed:
     """
     from checker.report.replayed import ReplayResult
     from checker.requests.replay import ReplayRequest, answer, replayed
+    from traces.record.trace import Trace
 
     with sentences():
         if isinstance(trace, Trace):

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from checker.ci import shipped, variants
-from checker.ci.configuration import Check, MatrixError
+from checker.ci.configuration import Check, MatrixError, read_matrix
 from checker.ci.running import asked_by
 from checker.ci.shipped import gallery
 from checker.ci.variants import shown
@@ -31,6 +31,12 @@ from zabspec.protocols.registry import PROTOCOLS
 TOP = Path(__file__).parents[2]
 ENTRIES = {c.name: c for c in gallery().matrix.checks}
 ORDER = [p.name for p in PROPERTIES]
+
+
+@pytest.mark.parametrize("name", shipped.TITLES)
+def test_a_shipped_file_is_what_the_schema_says(name: str) -> None:
+    """It is read without the schema, which would take longer than a small exploration."""
+    assert read_matrix(shipped.FOLDER / f"{name}.toml").checks == shipped.written()[name]
 
 
 def of_variant(protocol: str, variant: str) -> Iterator[Check]:
