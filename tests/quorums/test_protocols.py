@@ -50,7 +50,8 @@ def test_every_variant_takes_a_system_or_counts_for_itself() -> None:
                 Configuration(name, variant, quorums=WEIGHTS)
             except ConfigError:
                 refused.add(variant)
-    assert refused == {"small-quorum", "coarse", "coarse-order"}  # the order of coarse is of two of three servers
+    # the order of coarse is of two of three servers; unanimous says itself what a quorum is
+    assert refused == {"small-quorum", "unanimous", "coarse", "coarse-order"}
 
 
 def test_the_question_of_a_sweep_has_its_system() -> None:
