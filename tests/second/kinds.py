@@ -64,7 +64,9 @@ class Kind:
 class Int(Kind):
     """Integers `lo..hi`."""
 
-    def __init__(self, lo: int, hi: int, widen: str = "", names: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, lo: int, hi: int, widen: str = "", names: tuple[str, ...] = (), members: tuple[str, ...] = ()
+    ) -> None:
         self.lo, self.hi, self.widen, self.names = lo, hi, widen, tuple(names)
         self.low = lo
 

@@ -104,8 +104,8 @@ def volatile(name: str, kind: Kind, doc: str = "", *axes: Any) -> Field:
     return Field(name, kind, Role.VOLATILE, (NODE, *axes), doc)
 
 
-def ghost(name: str, kind: Kind, doc: str = "", *axes: Any) -> Field:
-    """Declare a ghost."""
+def ghost(name: str, kind: Kind, doc: str = "", *axes: Any, reading: str = "") -> Field:
+    """Declare a ghost; how a person reads it says nothing of it."""
     return Field(name, kind, Role.GHOST, axes, doc)
 
 
