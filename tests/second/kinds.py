@@ -67,7 +67,7 @@ class Int(Kind):
     def __init__(
         self, lo: int, hi: int, widen: str = "", names: tuple[str, ...] = (), members: tuple[str, ...] = ()
     ) -> None:
-        self.lo, self.hi, self.widen, self.names = lo, hi, widen, tuple(names)
+        self.lo, self.hi, self.widen, self.names, self.members = lo, hi, widen, tuple(names), tuple(members)
         self.low = lo
 
     def store(self, value: Any) -> int:
