@@ -64,8 +64,8 @@ def headline(audit: Audit) -> str:
     if audit.verdict == WARN:
         return f"WARN: nothing found{few} puts data in danger; look at {what}. Do not delete files to mend it."
     return (
-        f"OK: nothing found{few} puts data in danger. Do not delete or move away a directory while the other servers are "
-        "no quorum that serves."
+        f"OK: nothing found{few} puts data in danger. Do not delete or move away a directory while the other servers "
+        "are no quorum that serves."
     )
 
 

@@ -85,6 +85,15 @@ def test_a_number_is_read_by_its_kind_and_not_by_its_name(tmp_path: Path) -> Non
     assert observation_text(declared, shown) == "shows(p0, mode=1, now=BUSY)"
 
 
+@pytest.mark.parametrize("members", ['("a",)', '("a", "a")'])
+def test_a_set_has_a_name_for_each_of_its_bits(tmp_path: Path, members: str) -> None:
+    """A bit without one would be left out where a value is written as a set; two of one name would be one member."""
+    wrong = TEXT.replace('Int(0, 3), "from_whom"', f'Int(0, 3, members={members}), "from_whom"')
+    assert wrong != TEXT
+    with pytest.raises(ProtocolError, match="name each, by a name of its own"):
+        model_of(tmp_path / "says.py", wrong).program.initial()
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"), [('then="mode"', "shows none so called"), ('now="moed"', "no field moed of numbers")]
 )
