@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from traces.explain.effects import _place
 from traces.explain.names import message_text, observation_text
 from traces.record.trace import Observation, Transmission
 from zabspec.authoring.declaration import ProtocolError
@@ -92,6 +93,21 @@ def test_a_set_has_a_name_for_each_of_its_bits(tmp_path: Path, members: str) -> 
     assert wrong != TEXT
     with pytest.raises(ProtocolError, match="name each, by a name of its own"):
         model_of(tmp_path / "says.py", wrong).program.initial()
+
+
+@pytest.mark.parametrize("reading", ["what was seen", "{} saw {}", "{who} saw", "{"])
+def test_words_for_an_entry_say_which(tmp_path: Path, reading: str) -> None:
+    """They would end with a traceback where a run is told, or be the same for two entries."""
+    with pytest.raises(ProtocolError, match=r"has to have {} for each of its numbers, which are 1"):
+        model_of(
+            tmp_path / "says.py", TEXT.replace('"said", NODE', f'"said", NODE, reading="{reading}"')
+        ).program.initial()
+
+
+def test_words_for_an_entry_name_processes(tmp_path: Path) -> None:
+    model = model_of(tmp_path / "says.py", TEXT.replace('"said", NODE', '"said", NODE, reading="what {} saw"'))
+    seen = next(f for f in model.program.schema.fields if f.name == "seen")
+    assert _place(seen, (1,)) == "what p1 saw"
 
 
 @pytest.mark.parametrize(

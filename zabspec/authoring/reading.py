@@ -269,6 +269,7 @@ class ProtocolSource:
         for f in fields:
             self._check_names(f)
             self._check_members(("field", f.name), f.kind)
+            self._check_reading(f)
             if f.disk and self.keeps_down:
                 said = f"{f.name} is on a disk, and is_down is a function of the file: let the world keep who is down"
                 raise misdeclared(self.name, ("field", f.name), said)
@@ -323,6 +324,19 @@ class ProtocolSource:
         if isinstance(known, MessageName) and known.name != message:
             said = f'{message} = MessageName("{known.name}") names no message {message}: give both one name'
             raise misdeclared(self.name, ("constant", message), said)
+
+    def _check_reading(self, f: Field) -> None:
+        """Check that the words for an entry of a field say each of its numbers."""
+        numbers = [f"<{n}>" for n in range(len(f.axes))]
+        try:
+            said = f.reading.format(*numbers)
+        except (IndexError, KeyError, ValueError, AttributeError):
+            said = ""
+        if f.reading and not all(number in said for number in numbers):
+            wrong = (
+                f"reading={f.reading!r} of {f.name} has to have {{}} for each of its numbers, which are {len(f.axes)}"
+            )
+            raise misdeclared(self.name, ("field", f.name), wrong)
 
     def _check_members(self, what: tuple[str, ...], kind: Kind) -> None:
         """Check that every bit of a number that is read as a set has a name, and that no two have the same."""
