@@ -45,6 +45,7 @@ def headline(audit: Audit) -> str:
     what = f"{first.code} {first.place}".rstrip() if first is not None else ""
     held = any(f.advice for f in audit.findings) or not audit.rest_serves
     blamed = sorted({name for f in audit.told(VIOLATION) for name in (f.server, *f.servers) if name})
+    few = " in these directories, of less than a quorum," if audit.too_few else ""
     delete = "Do not delete, move away or replace any directory"
     if audit.verdict == VIOLATION and not held and blamed:
         return (
@@ -61,10 +62,10 @@ def headline(audit: Audit) -> str:
     if audit.verdict == "UNKNOWN":
         return f"UNKNOWN: whether data is in danger cannot be told: something cannot be read. {delete} before it can."
     if audit.verdict == WARN:
-        return f"WARN: nothing found puts data in danger; look at {what}. Do not delete files to mend it."
+        return f"WARN: nothing found{few} puts data in danger; look at {what}. Do not delete files to mend it."
     return (
-        "OK: nothing found puts data in danger. Do not delete or move away a directory while the other servers are no "
-        "quorum that serves."
+        f"OK: nothing found{few} puts data in danger. Do not delete or move away a directory while the other servers "
+        "are no quorum that serves."
     )
 
 

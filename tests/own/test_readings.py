@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from traces.explain.effects import _place
 from traces.explain.names import message_text, observation_text
 from traces.record.trace import Observation, Transmission
 from zabspec.authoring.declaration import ProtocolError
@@ -83,6 +84,30 @@ def test_a_number_is_read_by_its_kind_and_not_by_its_name(tmp_path: Path) -> Non
     assert message_text(said, model) == "SAYS(request_id=1, from_whom=p0)"
     declared = model_of(tmp_path / "declares.py", TEXT.replace("@observation\n", '@observation(now="mode")\n'))
     assert observation_text(declared, shown) == "shows(p0, mode=1, now=BUSY)"
+
+
+@pytest.mark.parametrize("members", ['("a",)', '("a", "a")'])
+def test_a_set_has_a_name_for_each_of_its_bits(tmp_path: Path, members: str) -> None:
+    """A bit without one would be left out where a value is written as a set; two of one name would be one member."""
+    wrong = TEXT.replace('Int(0, 3), "from_whom"', f'Int(0, 3, members={members}), "from_whom"')
+    assert wrong != TEXT
+    with pytest.raises(ProtocolError, match="name each, by a name of its own"):
+        model_of(tmp_path / "says.py", wrong).program.initial()
+
+
+@pytest.mark.parametrize("reading", ["what was seen", "{} saw {}", "{who} saw", "{"])
+def test_words_for_an_entry_say_which(tmp_path: Path, reading: str) -> None:
+    """They would end with a traceback where a run is told, or be the same for two entries."""
+    with pytest.raises(ProtocolError, match=r"has to have {} for each of its numbers, which are 1"):
+        model_of(
+            tmp_path / "says.py", TEXT.replace('"said", NODE', f'"said", NODE, reading="{reading}"')
+        ).program.initial()
+
+
+def test_words_for_an_entry_name_processes(tmp_path: Path) -> None:
+    model = model_of(tmp_path / "says.py", TEXT.replace('"said", NODE', '"said", NODE, reading="what {} saw"'))
+    seen = next(f for f in model.program.schema.fields if f.name == "seen")
+    assert _place(seen, (1,)) == "what p1 saw"
 
 
 @pytest.mark.parametrize(

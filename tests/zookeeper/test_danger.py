@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from checker.report.audit import headline
 from tests.zookeeper.test_findings import TXNS, healthy, looked_at, notes
 from tests.zookeeper.written import (
     Tree,
@@ -221,6 +222,16 @@ def test_a_server_of_weight_0_is_no_voter(tmp_path: Path, monkeypatch: pytest.Mo
     config = f"{CONFIG}\nserver.4=host4:2888:3888\ngroup.1=1:2:3:4\nweight.4="
     assert looked_at(tmp_path / "0", servers, f"{config}0").told(DANGER) == []
     assert [f.code for f in looked_at(tmp_path / "1", servers, f"{config}1").told(DANGER)] == ["EPOCH_AHEAD"]
+
+
+def test_less_than_a_quorum_says_so(tmp_path: Path) -> None:
+    """Two of five servers: whether others have what these have is not known, and the report is no plain OK."""
+    config = CONFIG + "\nserver.4=host4:2888:3888\nserver.5=host5:2888:3888"
+    for n, few in ((2, True), (3, False)):
+        found = looked_at(tmp_path / str(n), healthy()[:n], config)
+        assert found.verdict == "OK"
+        assert ("in these directories, of less than a quorum, puts data in danger" in headline(found)) == few
+        assert any("is on a quorum of disks: the 2 servers given are no quorum" in line for line in found.open) == few
 
 
 def test_without_a_config_observers_may_explain_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

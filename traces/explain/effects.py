@@ -184,7 +184,7 @@ def _place(f: Field, index: tuple[int, ...]) -> str:
     if f.name == "link":
         return f"connection of {process_name(index[0])} to {process_name(index[1])}"
     if f.reading:
-        return f.reading.format(*index)
+        return f.reading.format(*(process_name(k) if n < f.node_axes else k for n, k in enumerate(index)))
     inner = "".join(f"[{k}]" for k in index[f.node_axes :])
     if f.axes[:1] == (NODE,):
         inner = "".join(f"[{process_name(k)}]" for k in index[1 : f.node_axes]) + inner

@@ -47,6 +47,7 @@ class Audit:
         findings: the worst first, notes last.
         open: what cannot be concluded, a sentence each.
         starts: what a start of each server comes to, by `release`; empty: by all that can have written the files.
+        too_few: the servers given are no quorum of those that vote.
         rest_serves: whether the servers without a finding are a quorum, and no acknowledged write is in danger.
         kept: what an audit after this one goes on from, of each server: its log replayed, and its restart.
     """
@@ -60,6 +61,7 @@ class Audit:
     starts: list[Start] = field(default_factory=list)
     release: str = ""
     rest_serves: bool = False
+    too_few: bool = False
 
     @property
     def verdict(self) -> str:
@@ -400,6 +402,7 @@ def conclude(
         found.append(Finding("ENCODING", NOTE, what))
     out = Audit(servers, worst(found), replays, quorums.told, kept=kept or {})
     out.starts, out.release, out.rest_serves = started, release, rest_serves
+    out.too_few = not quorums([s.name for s in servers], max((s.top for s in servers), default=0))
     out.open = unconcluded(out)
     return out
 
@@ -446,6 +449,9 @@ def unconcluded(found: Audit) -> list[str]:
     out.append("what TRUNC has removed from a log, and when clients saw what")
     if any(f.code == "NO_DIGESTS" for f in found.findings):
         out.append("who is wrong where two servers differ and there is no majority: there are no digests")
+    if found.too_few:
+        given = f"the {len(found.servers)} servers given are" if len(found.servers) > 1 else "the server given is"
+        out.append(f"whether what was acknowledged is on a quorum of disks: {given} no quorum of those that vote")
     if len(found.servers) == 1:
         out.append("whether other servers have the same: one server was given")
     return out

@@ -42,7 +42,7 @@ from zabspec.authoring.places import misdeclared, with_place
 from zabspec.authoring.sources import Read
 from zabspec.authoring.unreceived import ANY, FOLLOWER, LEADER, TAKES_ALL, Sending, sendings, taken, unreceived
 from zabspec.language.expressions import KERNEL
-from zabspec.language.kinds import Int, Message, MessageUnion, Seq
+from zabspec.language.kinds import Int, Kind, Message, MessageUnion, Seq
 from zabspec.language.lang import MessageName
 from zabspec.language.place import Place, relative
 from zabspec.language.schema import Field, Role
@@ -268,6 +268,8 @@ class ProtocolSource:
         check_kept(self.name, self.module, self.constants)
         for f in fields:
             self._check_names(f)
+            self._check_members(("field", f.name), f.kind)
+            self._check_reading(f)
             if f.disk and self.keeps_down:
                 said = f"{f.name} is on a disk, and is_down is a function of the file: let the world keep who is down"
                 raise misdeclared(self.name, ("field", f.name), said)
@@ -283,6 +285,8 @@ class ProtocolSource:
                     raise misdeclared(self.name, ("function", shown.function.__name__), said)
         for message in messages:
             self._check_constant(message.name)
+            for name, kind in message.fields.items():
+                self._check_members(("part", message.name, name), kind)
         for name in self.declared.ignored:
             if name not in {m.name for m in messages}:
                 said = f"{name!r} is declared ignored, and messages(size) has no such message"
@@ -320,6 +324,28 @@ class ProtocolSource:
         if isinstance(known, MessageName) and known.name != message:
             said = f'{message} = MessageName("{known.name}") names no message {message}: give both one name'
             raise misdeclared(self.name, ("constant", message), said)
+
+    def _check_reading(self, f: Field) -> None:
+        """Check that the words for an entry of a field say each of its numbers."""
+        numbers = [f"<{n}>" for n in range(len(f.axes))]
+        try:
+            said = f.reading.format(*numbers)
+        except (IndexError, KeyError, ValueError, AttributeError):
+            said = ""
+        if f.reading and not all(number in said for number in numbers):
+            wrong = (
+                f"reading={f.reading!r} of {f.name} has to have {{}} for each of its numbers, which are {len(f.axes)}"
+            )
+            raise misdeclared(self.name, ("field", f.name), wrong)
+
+    def _check_members(self, what: tuple[str, ...], kind: Kind) -> None:
+        """Check that every bit of a number that is read as a set has a name, and that no two have the same."""
+        held = kind.element if isinstance(kind, Seq) else kind
+        if not isinstance(held, Int) or not held.members:
+            return
+        if held.lo < 0 or held.hi >= 1 << len(held.members) or len(set(held.members)) < len(held.members):
+            said = f"members= of {what[-1]} name {len(held.members)} bits of {held.lo}..{held.hi}: "
+            raise misdeclared(self.name, what, f"{said}name each, by a name of its own")
 
     def _check_names(self, f: Field) -> None:
         kinds = [f.kind, f.kind.element] if isinstance(f.kind, Seq) else [f.kind]
