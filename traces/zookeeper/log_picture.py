@@ -260,4 +260,4 @@ def page_of_logs(drawn: LogPicture) -> str:
             "count": len(picture.rows), "fields": fields,
         },
     }  # fmt: skip
-    return environment().get_template("trace.html.j2").render(style=STYLE, run=run)
+    return environment().get_template("trace.html.j2").render(style=STYLE, run=run, story=())
