@@ -27,6 +27,7 @@ from tests.zookeeper.written import (
     tree_of,
     zxid,
 )
+from traces.zookeeper import audit as audits
 from traces.zookeeper import logs
 from traces.zookeeper.audit import Audit, audit
 from traces.zookeeper.server import find_directory
@@ -122,6 +123,7 @@ def test_looking_again_comes_to_what_a_fresh_audit_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     monkeypatch.setattr(logs, "SEALED", 300)  # more than a record, less than a file
+    monkeypatch.setattr(audits, "PAUSE", 0.0)  # nobody writes meanwhile
     draw = random.Random(seed)
     ensemble_ = [Growing(tmp_path / f"server{n}") for n in (1, 2, 3)]
     folders = [g.folder.parent for g in ensemble_]
