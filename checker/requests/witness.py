@@ -81,15 +81,15 @@ def met(model: Model, judged: Sequence[Property], request: WitnessRequest, watch
     Raises:
         NoVerdict: states that were merged are not renamings of each other.
     """
-    from checker.explore.breadth_first import Explorer
+    from checker.explore.breadth_first import Explorer, LevelGroup
     from checker.explore.compiled import CompiledForPremises
     from checker.explore.symmetry import NotRenamings
 
     class Reaching(Explorer):
         """An explorer that ends once every premise is met."""
 
-        def finished(self, level: list[object], keep_going: bool) -> bool:  # type: ignore[override]
-            return len(self.result.violations) == len(judged) or super().finished(level, keep_going)  # type: ignore[arg-type]
+        def finished(self, level: list[LevelGroup], keep_going: bool) -> bool:
+            return len(self.result.violations) == len(judged) or super().finished(level, keep_going)
 
     code, _ = CompiledForPremises.of(model, judged, request.symmetry)
     try:

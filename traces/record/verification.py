@@ -101,6 +101,18 @@ def premise_of(trace: Trace) -> Property | None:
     return property_of(trace, trace.premise_of) if trace.premise_of else None
 
 
+def said_of(function: Callable[[Property], bool], prop: Property, taken: int) -> bool:
+    """What a function says of a property after so many steps.
+
+    Raises:
+        TraceError: it meets a run-time error.
+    """
+    try:
+        return function(prop)
+    except ERRORS as error:
+        raise TraceError(f"step {taken}: {prop.name} cannot be judged, as {error}") from error
+
+
 def meet(meets: Callable[[Property], bool], prop: Property | None, taken: int, last: int) -> None:
     """Check that the premise of a property is met at the last step and not before.
 
@@ -114,11 +126,7 @@ def meet(meets: Callable[[Property], bool], prop: Property | None, taken: int, l
     """
     if prop is None:
         return
-    try:
-        met = meets(prop)
-    except ERRORS as error:
-        raise TraceError(f"step {taken}: {prop.name} cannot be judged, as {error}") from error
-    if met != (taken == last):
+    if said_of(meets, prop, taken) != (taken == last):
         said = "the last step does not meet" if taken == last else "a step before the last one meets"
         raise TraceError(f"step {taken}, premise_of: {said} the premise of {prop.name}")
 
@@ -136,10 +144,7 @@ def judge(keeps: Callable[[Property], bool], prop: Property | None, taken: int, 
     """
     if prop is None:
         return
-    try:
-        kept = keeps(prop)
-    except ERRORS as error:
-        raise TraceError(f"step {taken}: {prop.name} cannot be judged, as {error}") from error
+    kept = said_of(keeps, prop, taken)
     if kept and taken == last:
         raise TraceError(f"step {last}, property: the last step does not break {prop.name}")
     if not kept and taken < last:
