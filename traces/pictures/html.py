@@ -3,16 +3,14 @@ and after each, and all of it as text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from traces.explain.names import message_text, process_name
 from traces.explain.why import reason
+from traces.pages.markup import Attributes, tag
+from traces.pages.shell import environment
 from traces.pictures.geometry import geometry_of
-from traces.pictures.markup import FORBIDDEN, Attributes, tag
 from traces.pictures.picture import Cone, Picture, picture_of
 from traces.pictures.signs import legend
 from traces.pictures.states import table_of
@@ -20,7 +18,7 @@ from traces.pictures.svg import STYLE, diagram
 from traces.pictures.words import words_of
 from traces.record.trace import Trace
 
-__all__ = ["environment", "page", "shown"]
+__all__ = ["page", "rendered", "shown"]
 
 
 def page(trace: Trace, cone: Cone | None = None, story: Sequence[tuple[str, str]] = ()) -> str:
@@ -33,20 +31,17 @@ def page(trace: Trace, cone: Cone | None = None, story: Sequence[tuple[str, str]
     Raises:
         TraceError: the trace does not break the property that it is said to break.
     """
-    return environment().get_template("trace.html.j2").render(style=STYLE, run=shown(trace, cone=cone), story=story)
+    return rendered(shown(trace, cone=cone), story)
 
 
-@cache
-def environment(*packages: str) -> Environment:
-    """Templates in which everything said is data.
+def rendered(run: Mapping[str, Any], story: Sequence[tuple[str, str]] = ()) -> str:
+    """Return the page of one run.
 
     Args:
-        packages: whose templates there are besides.
+        run: what the template of a run shows.
+        story: what is to be said before it.
     """
-    loader = ChoiceLoader([PackageLoader(name) for name in ("traces.pictures", *packages)])
-    out = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    out.finalize = lambda value: FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", value) if type(value) is str else value
-    return out
+    return environment("traces.pictures").get_template("trace.html.j2").render(style=STYLE, run=run, story=story)
 
 
 def shown(trace: Trace, name: str = "", cone: Cone | None = None) -> dict[str, Any]:

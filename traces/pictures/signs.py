@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from traces.explain.flights import Fate
-from traces.pictures.markup import tag, text
+from traces.pages.markup import tag, text
 from traces.pictures.picture import Picture
 
 __all__ = ["PALETTE", "SIGNS", "hue", "legend", "mark"]

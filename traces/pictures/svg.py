@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from traces.explain.flights import Fate
+from traces.pages.colours import DARK, scheme
+from traces.pages.markup import Attributes, tag, text
 from traces.pictures.geometry import BAND, LETTER, LINE, SAID, Geometry, Placed, Unreceived, folded, geometry_of
-from traces.pictures.markup import Attributes, tag, text
 from traces.pictures.picture import Arrow, Picture, Stretch
 from traces.pictures.signs import PALETTE, SIGNS, hue, legend, mark
 
@@ -20,10 +21,9 @@ FONT = "Arial, 'Liberation Sans', Helvetica, system-ui, 'DejaVu Sans', sans-seri
 
 def colours(dark: bool) -> str:
     """The colours of a picture."""
+    of = scheme(dark)
     paper, ink, faint, rule, bad, tint, chosen = (
-        ("#14181d", "#e8ebef", "#9aa4b1", "#2a3138", "#ff8080", "#43181b", "#6db3ee")
-        if dark
-        else ("#ffffff", "#1b1f24", "#5b6570", "#e6e9ed", "#c4242b", "#fdeaea", "#1769aa")
+        of[name] for name in ("paper", "ink", "faint", "rule", "bad", "tint", "link")
     )
     rules = [
         f".zp .paper{{fill:{paper}}}.zp text{{fill:{ink};stroke:none}}.zp .halo{{stroke:{paper}}}",
@@ -44,7 +44,7 @@ STYLE = (
     ".zp .strong{font-weight:700}.zp .role{font-size:9px}.zp .arrow{fill:none;stroke-width:1.3px}"
     ".zp .named{stroke-width:2.6px}.zp .dash{stroke-dasharray:4 3}.zp .hit{fill:transparent}"
     ".zp .title{font-size:17px;font-weight:700}"
-    f".zp .why{{font-size:14px;font-weight:600}}{colours(False)}@media (prefers-color-scheme:dark){{{colours(True)}}}"
+    f".zp .why{{font-size:14px;font-weight:600}}{colours(False)}{DARK}{{{colours(True)}}}"
 )
 
 

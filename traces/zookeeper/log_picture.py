@@ -237,8 +237,7 @@ def said_of(item: Item, lane: int) -> tuple[str, str, Mark | None]:
 def page_of_logs(drawn: LogPicture) -> str:
     """The page to walk through."""
     from traces.pictures.html import drawn as diagram_of
-    from traces.pictures.html import environment, explained
-    from traces.pictures.svg import STYLE
+    from traces.pictures.html import explained, rendered
 
     picture = drawn.picture
     steps = [
@@ -260,4 +259,4 @@ def page_of_logs(drawn: LogPicture) -> str:
             "count": len(picture.rows), "fields": fields,
         },
     }  # fmt: skip
-    return environment().get_template("trace.html.j2").render(style=STYLE, run=run, story=())
+    return rendered(run)

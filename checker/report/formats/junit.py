@@ -38,7 +38,7 @@ def junit_xml(result: Result) -> bytes:
 
 def clean(text: str) -> str:
     """Return the text without what XML cannot hold."""
-    from traces.pictures.markup import FORBIDDEN
+    from traces.pages.markup import FORBIDDEN
 
     return FORBIDDEN.sub("?", text)
 

@@ -1,17 +1,11 @@
 "use strict";
+const { make, folded } = page;
 // A walk through the steps of a run: by keys, by clicks, by #step-17. Everything shown is set as text, never as markup.
 const runs = [...document.querySelectorAll("section.run")].map(section => {
   const data = JSON.parse(section.querySelector("script.data").textContent);
   const panel = section.querySelector(".panel"), now = panel.querySelector(".now"), state = panel.querySelector(".state");
   const items = [...section.querySelectorAll("ol.steps > li")];
   let at = 0;
-
-  function make(name, said, kind) {
-    const out = document.createElement(name);
-    if (said !== undefined) out.textContent = said;
-    if (kind) out.className = kind;
-    return out;
-  }
 
   function value(cell, step) {
     let out = "";
@@ -58,13 +52,6 @@ const runs = [...document.querySelectorAll("section.run")].map(section => {
     return out;
   }
 
-  function folded(title, inside, open) {
-    const out = make("details");
-    out.open = open;
-    out.append(make("summary", title), inside);
-    return out;
-  }
-
   const opened = new Map();
   function show(step, scroll) {
     if (!(step >= 1 && step <= data.count)) return;
@@ -91,16 +78,16 @@ const runs = [...document.querySelectorAll("section.run")].map(section => {
     }
   }
 
-  function go(step) {
+  // from one step to the next no trace is left for Back; of a jump one is
+  function go(step, jump = true, scroll = true) {
     const to = Math.min(data.count, Math.max(1, step));
-    if (data.count) {
-      history.replaceState(null, "", `#${section.dataset.name}step-${to}`);
-      show(to, true);
-    }
+    if (!data.count) return;
+    page.go(`${section.dataset.name}step-${to}`, jump);
+    show(to, scroll);
   }
 
   const moves = {
-    first: () => go(1), last: () => go(data.count), on: () => go(at + 1), back: () => go(at - 1),
+    first: () => go(1), last: () => go(data.count), on: () => go(at + 1, false), back: () => go(at - 1, false),
     next: () => go(data.named.find(n => n > at) ?? at), before: () => go(data.named.findLast(n => n < at) ?? at),
   };
   section.addEventListener("click", event => {
@@ -109,8 +96,7 @@ const runs = [...document.querySelectorAll("section.run")].map(section => {
     if (button) moves[button.dataset.go]();
     else if (place && !String(getSelection())) {
       if (event.target.closest("a")) event.preventDefault();
-      history.replaceState(null, "", `#${section.dataset.name}step-${place.dataset.step}`);
-      show(Number(place.dataset.step), !!event.target.closest("a"));
+      go(Number(place.dataset.step), true, !!event.target.closest("a"));
     }
   });
   const run = { section, data, moves, show };
@@ -126,14 +112,14 @@ document.addEventListener("keydown", event => {
   current.moves[move]();
 });
 
-function linked() {
-  const found = /^#(.*)step-(\d{1,6})$/.exec(location.hash);
+function showAll() {
+  for (const run of runs) run.show(run.data.named.at(-1) ?? Math.min(1, run.data.count), false);
+}
+showAll();
+page.arrive(place => {
+  const found = /^(.*)step-(\d{1,6})$/.exec(place);
   const run = found && runs.find(r => r.section.dataset.name === found[1]);
-  if (!run) return false;
+  if (!run) return place ? undefined : showAll();
   current = run;
   run.show(Number(found[2]), true);
-  return true;
-}
-for (const run of runs) run.show(run.data.named.at(-1) ?? Math.min(1, run.data.count), false);
-addEventListener("hashchange", linked);
-if (linked()) addEventListener("load", () => requestAnimationFrame(linked));
+});
