@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from functools import cache
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from traces.pages.colours import variables
 from traces.pages.markup import FORBIDDEN
@@ -29,14 +28,13 @@ def environment(*packages: str) -> Environment:
     out = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     out.finalize = lambda value: FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", value) if type(value) is str else value
 
-    def source(name: str) -> Markup:
-        # the files of a package, which are no data
-        return Markup("\n" + loader.get_source(out, name)[0].strip() + "\n")
+    def source(name: str) -> str:
+        return "\n" + loader.get_source(out, name)[0].strip() + "\n"
 
     def policy(scripts: Sequence[str], connects: bool) -> str:
         return policy_of([source(name) for name in scripts], connects)
 
-    out.globals |= {"colours": Markup(variables()), "source": source, "policy": policy}
+    out.globals |= {"colours": variables(), "source": source, "policy": policy}
     out.filters["short"] = short
     return out
 
