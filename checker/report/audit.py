@@ -71,14 +71,20 @@ def headline(audit: Audit) -> str:
 
 def start_lines(audit: Audit) -> list[str]:
     """What starts, of each server."""
+    of, *each = start_sentences(audit)
+    return [f"What starts, {of}:", *(line for said in each for line in wrapped(said, "  "))]
+
+
+def start_sentences(audit: Audit) -> list[str]:
+    """Of what it is said what starts, and then a sentence for each server."""
     ordered = list(dict.fromkeys(r for x in audit.starts for r in x.releases))
     ordered.sort(key=lambda r: [int(p) if p.isdigit() else 99 for p in r.split(".")])
     of = audit.release or f"{releases_text(ordered, ordered)}, which can have written the files; --release says one"
-    lines = [f"What starts, of these files and no others ({of}):"]
+    said = [f"of these files and no others ({of})"]
     for x in audit.starts:
         one = len([y for y in audit.starts if y.server == x.server]) == 1
-        lines += wrapped(f"{x.server}{'' if one else ', ' + releases_text(x.releases, ordered)}: {x.sentence}", "  ")
-    return lines
+        said.append(f"{x.server}{'' if one else ', ' + releases_text(x.releases, ordered)}: {x.sentence}")
+    return said
 
 
 def releases_text(releases: Sequence[str], ordered: Sequence[str]) -> str:
@@ -189,7 +195,7 @@ class AuditReport(Result):
     def page(self) -> str:
         from checker.report.audit_page import as_html
 
-        return as_html(self.audit, self.sentence, headline(self.audit), start_lines(self.audit), in_words)
+        return as_html(self.audit, self.sentence, headline(self.audit), start_sentences(self.audit), in_words)
 
     def as_json(self) -> dict[str, Any]:
         audit = self.audit

@@ -10,7 +10,7 @@ from functools import cache
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from traces.pages.colours import variables
-from traces.pages.markup import FORBIDDEN
+from traces.pages.markup import visible
 
 __all__ = ["environment", "short"]
 
@@ -26,7 +26,7 @@ def environment(*packages: str) -> Environment:
     """
     loader = ChoiceLoader([PackageLoader(name) for name in ("traces.pages", *packages)])
     out = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    out.finalize = lambda value: FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", value) if type(value) is str else value
+    out.finalize = lambda value: visible(value) if type(value) is str else value
 
     def source(name: str) -> str:
         return "\n" + loader.get_source(out, name)[0].strip() + "\n"

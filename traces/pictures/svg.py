@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from traces.explain.flights import Fate
-from traces.pages.colours import DARK, scheme
+from traces.pages.colours import DARK, PALETTE, scheme
 from traces.pages.markup import Attributes, tag, text
 from traces.pictures.geometry import BAND, LETTER, LINE, SAID, Geometry, Placed, Unreceived, folded, geometry_of
 from traces.pictures.picture import Arrow, Picture, Stretch
-from traces.pictures.signs import PALETTE, SIGNS, hue, legend, mark
+from traces.pictures.signs import SIGNS, hue, legend, mark
 
 __all__ = ["STYLE", "diagram", "document"]
 
