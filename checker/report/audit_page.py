@@ -110,7 +110,7 @@ class Scale:
 def server_of(s: Server, audit: Audit, scale: Scale) -> dict[str, Any]:
     """The line of a server: what it is called, what is on it, and that in words."""
     marks = list(marks_of(s, audit, scale))
-    return {"name": plain(s.name), "marks": marks, "told": "; ".join(m.title for m in marks) or "nothing in its logs"}
+    return {"name": plain(s.name), "marks": marks, "label": "; ".join(m.title for m in marks) or "nothing in its logs"}
 
 
 def marks_of(s: Server, audit: Audit, scale: Scale) -> Iterator[Mark]:
