@@ -144,6 +144,8 @@ class Picture:
         epoch_field, role_field: which fields of a process say its epoch and its role; empty: it has none.
         tool: the version of zabcheck that wrote the trace.
         cone: the step whose cone is drawn; None: all is drawn alike.
+        before: what is said before the first step.
+        loop: after so many steps those begin that are taken again and again; None: none are.
     """
 
     title: str
@@ -160,6 +162,8 @@ class Picture:
     role_field: str
     tool: str
     cone: Cone | None = None
+    before: tuple[str, ...] = ()
+    loop: int | None = None
 
 
 def picture_of(trace: Trace, cone: Cone | None = None) -> Picture:
@@ -206,6 +210,8 @@ def picture_of(trace: Trace, cone: Cone | None = None) -> Picture:
         roles.name if roles is not None else "",
         trace.tool,
         cone,
+        tuple(events.get(0, ())),
+        lasso.loop if lasso is not None else None,
     )
 
 

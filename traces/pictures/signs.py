@@ -9,7 +9,7 @@ from traces.pages.colours import PALETTE
 from traces.pages.markup import tag, text
 from traces.pictures.picture import Picture
 
-__all__ = ["SIGNS", "hue", "legend", "mark"]
+__all__ = ["SIGNS", "hue", "legend", "mark", "signs"]
 
 # What stands before a mark.
 SIGNS = {"abcast": "up", "deliver": "box", "establish": "star", "accept": "ring", "show": "eye"}

@@ -237,7 +237,7 @@ def said_of(item: Item, lane: int) -> tuple[str, str, Mark | None]:
 def page_of_logs(drawn: LogPicture) -> str:
     """The page to walk through."""
     from traces.pictures.html import drawn as diagram_of
-    from traces.pictures.html import explained, rendered
+    from traces.pictures.html import events_of, explained, rendered
 
     picture = drawn.picture
     steps = [
@@ -253,7 +253,7 @@ def page_of_logs(drawn: LogPicture) -> str:
     ]
     run = {
         "name": "", "picture": picture, "diagram": diagram_of(picture), "legend": explained(picture), "steps": steps,
-        "events": [(row.number, text) for row in picture.rows for text in row.events],
+        "events": events_of(picture),
         "data": {
             "processes": list(picture.lanes), "named": [row.number for row in picture.rows if row.named],
             "count": len(picture.rows), "fields": fields,

@@ -47,7 +47,7 @@ const runs = [...document.querySelectorAll("section.run")].map(section => {
     const out = make("table"), found = rows(step, fields, only, columns);
     if (!found.length) return make("p", "nothing", "faint");
     const head = make("tr");
-    head.append(make("th"), ...columns.map(k => make("th", data.processes[k])));
+    head.append(make("td"), ...columns.map(k => make("th", data.processes[k])));
     out.append(head, ...found);
     return out;
   }
@@ -58,7 +58,7 @@ const runs = [...document.querySelectorAll("section.run")].map(section => {
     at = step;
     panel.hidden = false;
     for (const x of section.querySelectorAll(".chosen")) x.classList.remove("chosen");
-    for (const x of section.querySelectorAll(`.diagram g.ground[data-step="${step}"]`)) x.classList.add("chosen");
+    for (const x of grounds(step)) x.classList.add("chosen");
     items.forEach((li, k) => li.classList.toggle("now", k + 1 === step));
     const copy = items[step - 1].cloneNode(true);
     copy.removeAttribute("id");
@@ -72,11 +72,21 @@ const runs = [...document.querySelectorAll("section.run")].map(section => {
       part("The network", of("network"), false, false),
       part("What the checker notes", of("checker"), false, false),
     );
-    if (scroll) {
-      const row = section.querySelector(`.diagram g.step[data-step="${step}"]`);
-      if (row) row.scrollIntoView({ block: "center", inline: "nearest" });
-    }
+    unfold(items[step - 1].closest("details.quiet")?.dataset.part);
+    if (!scroll) return;
+    const row = grounds(step).find(x => x.getClientRects().length);
+    if (row) row.scrollIntoView({ block: "center", inline: "nearest" });
   }
+
+  // a step's ground in the diagram, of which there is one for a phone and one for what is wider
+  const grounds = step => [...section.querySelectorAll(`.diagram g.ground[data-step="${step}"]`)];
+
+  // a quiet stretch is folded in the diagram and in the text alike
+  const quiet = [...section.querySelectorAll("details.quiet")];
+  function unfold(part, open = true) {
+    for (const e of quiet) if (e.dataset.part === part) e.open = open;
+  }
+  for (const e of quiet) e.addEventListener("toggle", () => unfold(e.dataset.part, e.open));
 
   // from one step to the next no trace is left for Back; of a jump one is
   function go(step, jump = true, scroll = true) {
