@@ -108,6 +108,37 @@ def test_a_link_opens_at_its_step(page: Browser, folder: Path) -> None:
 
 
 @needs_chromium
+def test_back_returns_from_a_jump(page: Browser, folder: Path) -> None:
+    """And not from one step to the next: those are many."""
+    page.open(folder / "join-commit-all.html", "#step-12")
+    page.click('.events a[data-step="18"]')
+    page.key("j")
+    page.key("j")
+    assert shown(page) == "Step 20 of 21"
+    page.click('ol.steps > li[data-step="14"] .head')
+    for where in (20, 12):
+        page.run("new Promise(done => { addEventListener('hashchange', done, {once: true}); history.back(); })")
+        assert shown(page) == f"Step {where} of 21"
+    assert page.troubles() == []
+
+
+@needs_chromium
+def test_a_stretch_is_folded_in_the_diagram_and_in_the_text(page: Browser, folder: Path) -> None:
+    page.open(folder / "join-commit-all.html")
+    opened = "[...document.querySelectorAll('details.steps-folded')].map(e => e.open)"
+    assert page.run(opened) == [False, False]
+    page.click(".texts details.steps-folded summary")
+    page.run("new Promise(done => setTimeout(done, 30))")
+    assert page.run(opened) == [True, True]
+    page.click(".texts details.steps-folded summary")
+    page.run("new Promise(done => setTimeout(done, 30))")
+    assert page.run(opened) == [False, False]
+    page.key("Home")  # to a step that is in it
+    assert page.run(opened) == [True, True]
+    assert page.run("document.querySelectorAll('.wide .chosen').length") == 1
+
+
+@needs_chromium
 def test_what_changed_is_shown_before_and_after(page: Browser, folder: Path) -> None:
     page.open(folder / "join-commit-all.html", "#step-18")
     pair = "[x.querySelector('del').textContent, x.querySelector('b').textContent]"

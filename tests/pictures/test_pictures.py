@@ -18,12 +18,15 @@ from xml.etree import ElementTree
 import pytest
 
 from invariants import properties_of, property_named
-from traces import Runner, Trace, build_trace, write_trace
+from traces import Runner, Trace, build_trace, read_trace, write_trace
 from traces.explain.flights import Fate, flights, in_flight
 from traces.explain.names import message_text
 from traces.pictures import PICTURES, to_html, to_svg
+from traces.pictures.folds import parts
 from traces.pictures.picture import picture_of
+from traces.pictures.svg import document
 from traces.record.trace import StepWord
+from zabspec.deprecated import OldNameWarning
 from zabspec.model import Configuration, Model
 
 DATA = Path(__file__).parent.parent / "data" / "pictured.json"
@@ -126,6 +129,32 @@ def test_lanes_have_no_gap() -> None:
             at = next(s for s in mine if s.start <= number < s.end)
             assert (at.role, at.epoch) == (roles[state["role"][p]], state["current_epoch"][p])
             assert at.down == (at.role == "DOWN")
+
+
+def test_steps_are_folded_where_nothing_is_told() -> None:
+    """All steps are in one part, those that are told in none that is folded."""
+    for name in PICTURED:
+        picture = picture_of(pictured(name))
+        found = parts(picture)
+        assert [n for first, last, _ in found for n in range(first, last + 1)] == [r.number for r in picture.rows]
+        folded = {n for first, last, fold in found if fold for n in range(first, last + 1)}
+        assert not [r.number for r in picture.rows if r.number in folded and (r.named or r.fault or r.marks)]
+    assert parts(picture_of(pictured("join-commit-all")))[0] == (1, 10, True)
+    plain = replace(picture, rows=tuple(replace(r, events=(), last=False, fault=False, marks=()) for r in picture.rows))
+    count = len(plain.rows)
+    assert parts(replace(plain, arrows=())) == [(1, count, False)]  # where nothing is told, nothing is folded
+
+
+def test_a_run_for_ever_shows_its_loop() -> None:
+    with pytest.warns(OldNameWarning):
+        trace = read_trace(DATA.parent / "0.1.0" / "joins.trace.json")
+    assert trace.lasso is not None
+    picture = picture_of(replace(trace, lasso=replace(trace.lasso, loop=1, stabilization_time=0)))
+    said = document(picture)
+    assert "steps 2 to 4 are taken again and again" in said
+    assert "for ever" in texts(said)
+    assert "stabilization time: from here on there is no fault, and p1 is named" in texts(said)
+    assert "taken again and again" not in document(picture_of(trace))
 
 
 # --- documents -------------------------------------------------------------------------------------
