@@ -64,16 +64,18 @@ const runs = [...document.querySelectorAll("section.run")].map(section => {
     copy.removeAttribute("id");
     now.replaceChildren(make("h4", `Step ${step} of ${data.count}`), ...copy.childNodes);
     for (const d of state.querySelectorAll("details")) opened.set(d.firstChild.textContent, d.open);
-    const of = kept => data.fields.filter(f => f.kept === kept);
-    const part = (title, fields, only, usual) => folded(title, table(step, fields, only), opened.get(title) ?? usual);
+    const part = (title, kept, only, usual) => {
+      const fields = data.fields.filter(f => f.kept === kept);
+      return fields.length ? [folded(title, table(step, fields, only), opened.get(title) ?? usual)] : [];
+    };
     state.replaceChildren(
-      part("What changed, before \u2192 after", of("process"), true, true),
-      part("The whole state", of("process"), false, false),
-      part("The network", of("network"), false, false),
-      part("What the checker notes", of("checker"), false, false),
+      ...part("What changed, before \u2192 after", "process", true, true),
+      ...part("The whole state", "process", false, false),
+      ...part("The network", "network", false, false),
+      ...part("What the checker notes", "checker", false, false),
     );
-    unfold(items[step - 1].closest("details.steps-folded")?.dataset.part);
     if (!scroll) return;
+    unfold(items[step - 1].closest("details.steps-folded")?.dataset.part);
     const row = grounds(step).find(x => x.getClientRects().length);
     if (row) row.scrollIntoView({ block: "center", inline: "nearest" });
   }
