@@ -14,7 +14,10 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from checker.report.formats.html import page_of_parts
-from checker.report.result import StatedResult, Words
+from checker.report.result import Counterexample, StatedResult, Words
+from checker.report.witness_page import page_of_runs
+from checker.report.witnessed import WitnessReport
+from invariants import properties_of
 from tests.pages.test_shell import HOSTILE
 from tests.pictures.browser import CHROMIUM, Browser, browser
 from tests.pictures.test_pictures import pictured, walk
@@ -100,13 +103,22 @@ def sweep_page(folder: Path) -> str:
     return page.render(facts, again="", plots={"rates": plot, "variant": plot})
 
 
+def witness_page(folder: Path) -> str:
+    """Runs that put properties to the test, of which one was not found."""
+    trace = pictured("join-commit-all")
+    judged = properties_of("zab")[:2]
+    met = replace(trace, property_name="", premise_of=judged[0].name)
+    found = {judged[0].name: Counterexample(trace=met)}
+    return page_of_runs(WitnessReport(trace.configuration, judged, found, []))
+
+
 def parts_page(folder: Path) -> str:
     """A result that has no drawing of its own."""
     return page_of_parts(StatedResult(f"it is {HOSTILE}", text=[Words([f"it is {HOSTILE} " * 20])]))
 
 
 KINDS: tuple[Callable[[Path], str], ...] = (
-    run_page, long_page, loop_page, report_page, audit_page, logs_page, sweep_page, parts_page,
+    run_page, long_page, loop_page, report_page, audit_page, logs_page, sweep_page, witness_page, parts_page,
 )  # fmt: skip
 HOSTILE_KINDS = (audit_page, sweep_page, parts_page)
 
