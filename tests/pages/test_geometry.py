@@ -20,8 +20,7 @@ from checker.report.witnessed import WitnessReport
 from invariants import properties_of
 from tests.pages.test_shell import HOSTILE
 from tests.pictures.browser import CHROMIUM, Browser, browser
-from tests.pictures.test_pictures import pictured, walk
-from tests.zookeeper.test_text_logs import ESTABLISHED, written
+from tests.pictures.pictured import pictured, walk
 from tests.zookeeper.written import Txn, create, digested, ensemble, server, zxid
 from traces import read_trace
 from traces.pages.shell import environment
@@ -36,6 +35,8 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt 
 
 DATA = Path(__file__).parent.parent / "data" / "0.1.0"
 MEASURE = Path(__file__).with_name("geometry.js").read_text(encoding="utf-8")
+START = "2026-11-21 07:21:31,600 [myid:{n}] - INFO  [main:Learner@1] - "
+ESTABLISHED = "Have quorum of supporters, sids: [[1, 2]]; starting up and setting last processed zxid: 0x500000000"
 SIZES = {"phone": (390, 844), "screen": (1280, 800)}
 UNFOLD = "for (const e of document.querySelectorAll('details')) e.open = true"
 
@@ -64,7 +65,7 @@ def loop_page(folder: Path) -> str:
 def report_page(folder: Path) -> str:
     """An exploration that found two violations."""
     page = folder / "given.html"
-    CliRunner().invoke(main, ["report", str(DATA / "report.json"), "--html", str(page)])
+    assert CliRunner().invoke(main, ["report", str(DATA / "report.json"), "--html", str(page)]).exit_code == 1
     return page.read_text(encoding="utf-8")
 
 
@@ -75,15 +76,17 @@ def audit_page(folder: Path) -> str:
     good = digested([*txns, Txn(zxid(3, 7), *create(evil))])
     other = [*good[:-1], replace(good[-1], body=create(evil, b"other")[1])]
     page, folders = folder / "audited.html", ensemble(folder, server(good), server(good), server(other))
-    CliRunner().invoke(main, ["audit", *map(str, folders), "--html", str(page)])
+    assert CliRunner().invoke(main, ["audit", *map(str, folders), "--html", str(page)]).exit_code == 1
     return page.read_text(encoding="utf-8")
 
 
 def logs_page(folder: Path) -> str:
     """Text logs of two leaders of one epoch."""
-    logs = [written(folder / f"zk{n}.log", n, "LOOKING", ESTABLISHED.format(5), HOSTILE) for n in (1, 2)]
+    logs = [folder / f"zk{n}.log" for n in (1, 2)]
+    for n, log in enumerate(logs, 1):
+        log.write_text("".join(f"{START.format(n=n)}{said}\n" for said in ("LOOKING", ESTABLISHED, HOSTILE)))
     page = folder / "told.html"
-    CliRunner().invoke(main, ["audit", "--logs", *map(str, logs), "--html", str(page)])
+    assert CliRunner().invoke(main, ["audit", "--logs", *map(str, logs), "--html", str(page)]).exit_code == 1
     return page.read_text(encoding="utf-8")
 
 

@@ -18,7 +18,7 @@ import pytest
 from tests.models import much
 from tests.patience import cpu_of
 from tests.pictures.browser import CHROMIUM, Browser, browser
-from tests.pictures.test_pictures import NETWORKS, PICTURED, pictured, walk
+from tests.pictures.pictured import NETWORKS, PICTURED, pictured, walk
 from traces import to_mermaid
 from traces.pictures import to_html, to_svg
 from zabspec.model import Configuration
