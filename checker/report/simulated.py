@@ -15,11 +15,10 @@ from checker.report.progress import StatusLine
 from checker.report.result import CheckFindings, Part, Result, Row, Table, Words, plural
 from invariants import properties_of
 from invariants.registry import HISTORY, STEP, TERMINAL
-from traces import TraceError, write_trace
+from traces import Trace, TraceError, write_trace
 from traces.judging.simulated import NEVER, Judged, Verdict, judge, judged_properties
-from traces.pictures import to_html
 from traces.record.events import Event, events_of, role_name
-from traces.record.simulated import simulated_trace
+from traces.record.simulated import TooLarge, simulated_trace
 from zabspec.language.kinds import Kind
 from zabspec.language.notation import value_text
 from zabspec.language.schema import Field
@@ -28,6 +27,8 @@ from zabspec.simulator.dump import Dump, FieldDump, Process, digest
 from zabspec.simulator.run import MOST_OBSERVED, Run, Simulator, play, simulator_for
 
 __all__ = ["Simulation"]
+
+HALVINGS = 4  # of a run that is drawn in part: each plays it once more
 
 
 class Simulation(Result):
@@ -126,17 +127,46 @@ class Simulation(Result):
 
     def write_run(self, path: Path | None, page: Path | None) -> tuple[list[tuple[Path, bytes]], str]:
         """Save the run up to the violation that came first; return the page that draws it, or the whole run if nothing
-        is violated, and what went wrong."""
+        is violated, and what went wrong. Of a run that is too large the page draws as much as can be told."""
+        from traces.pictures.html import page as page_of
+
         broken = [v for v, _ in self.verdicts if not v.held]
         first = min(broken, key=lambda v: v.broken_at) if broken else None
         of, until = (first.of, first.broken_at + 1) if first is not None else (None, None)
+        story: list[tuple[str, str]] = []
+        trouble = ""
         try:
-            trace = replace(simulated_trace(self.run, of, until), request=self.request)
-            if path is not None and first is not None:
+            try:
+                trace = simulated_trace(self.run, of, until)
+            except TooLarge as problem:
+                if page is None:
+                    raise
+                trace, tick = self.largest_part(self.run.rounds if until is None else until)
+                story = [("Drawn in part", f"up to tick {tick} of {self.run.rounds}: {problem}.")]
+                trouble = (
+                    f"the run cannot be told as a trace: {problem}" if path is not None and first is not None else ""
+                )
+            trace = replace(trace, request=self.request)
+            if path is not None and first is not None and not story:
                 write_trace(trace, path)
-            return [(page, to_html(trace).encode())] if page is not None else [], ""
+            return [(page, page_of(trace, story=story).encode())] if page is not None else [], trouble
         except TraceError as problem:
             return [], f"the run cannot be told as a trace: {problem}"
+
+    def largest_part(self, end: int) -> tuple[Trace, int]:
+        """Return the run up to a tick up to which it can be told, the last one but for a 16th, and that tick.
+
+        Raises:
+            TraceError: no part of it can be told.
+        """
+        found, tick = simulated_trace(self.run, None, 0), 0
+        for _ in range(HALVINGS):
+            middle = (tick + end) // 2
+            try:
+                found, tick = simulated_trace(self.run, None, middle), middle
+            except TooLarge:
+                end = middle
+        return found, tick
 
     def parts(self) -> Sequence[Part]:
         warning = disjoint_notes(self.run)

@@ -15,16 +15,19 @@ from xml.etree import ElementTree
 
 import pytest
 
+from invariants import Property
 from tests.pictures.pictured import DATA, FAULTY, NETWORKS, PICTURED, pictured, walk
-from traces import build_trace, read_trace, write_trace
+from traces import Trace, build_trace, read_trace, write_trace
 from traces.explain.flights import Fate, flights, in_flight
 from traces.explain.names import message_text
 from traces.pictures import PICTURES, to_html, to_svg
 from traces.pictures.folds import parts
 from traces.pictures.picture import picture_of
 from traces.pictures.svg import document
+from traces.record.simulated import TooLarge, simulated_trace
 from zabspec.deprecated import OldNameWarning
 from zabspec.model import Configuration, Model
+from zabspec.simulator.run import Run
 
 SVG = "{http://www.w3.org/2000/svg}"
 RECEIVED = (Fate.RECEIVED, Fate.COPIED)
@@ -277,6 +280,33 @@ def test_what_finds_a_run_draws_it(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         Path("x.html").unlink()
     for command in ("bmc", "minimise", "replay", "simulate", "report", "audit"):
         assert "--html" in run(command, "--help").stdout, command
+
+
+def test_a_run_that_is_too_large_is_drawn_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As much of it as is told, and the page says so; where no part can be, there is no page and no verdict."""
+
+    def told(most: int) -> None:
+        def made(run: Run, of: Property | None = None, until: int | None = None) -> Trace:
+            if (run.rounds if until is None else until) > most:
+                raise TooLarge("the run is larger than any configuration: it is")
+            return simulated_trace(run, of, until)
+
+        monkeypatch.setattr("checker.report.simulated.simulated_trace", made)
+
+    from tests.commands.running import run as run_command
+
+    page = tmp_path / "x.html"
+    words = ("simulate", "--seed", "1", "--rounds", "400", "--html", str(page))
+    told(260)
+    assert run_command(*words).exit_code == 0
+    said = page.read_text(encoding="utf-8")
+    assert "up to tick 250 of 400: the run is larger than any configuration: it is." in said
+    steps = len(simulated_trace(Run(1, rounds=400), None, 250).steps)
+    assert f"A run of {steps} steps" in said
+    page.unlink()
+    told(-1)
+    assert run_command(*words).exit_code == 3
+    assert not page.exists()
 
 
 # --- the pages -------------------------------------------------------------------------------------
