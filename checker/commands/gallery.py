@@ -47,7 +47,7 @@ def gallery(names: tuple[str, ...], source: str, heavy: bool, listing: bool, **o
             if listing:
                 entries = [c for c in there.matrix.checks if c.name not in left]
                 head = ("entry", "group", "expected", "seconds", "claim", "source")
-                return Answer(HELD, [table(head, listed(entries, there.groups))])
+                return Answer(HELD, [table(head, listed(entries, there.groups))], long=True)
             found = result_of(there.matrix, left, datetime.datetime.now(datetime.UTC).date(), "entry")
         except MatrixError as problem:
             raise click.UsageError(str(problem)) from None
