@@ -38,7 +38,7 @@ from traces.judging.single_run import InMemory
 from traces.judging.totals import COUNTS, judge_unit
 from traces.tables.own import source_of
 from traces.tables.table import OBSERVED, Rows, TableError
-from zabcheck.spark import judge
+from zabcheck.spark import judge, sweep
 
 pytestmark = pytest.mark.slow
 
@@ -282,3 +282,29 @@ def test_a_frame_that_is_none_says_which_column(local_spark: LocalSpark, tmp_pat
             judge(events, **options)
     with pytest.raises(RequestError, match="there is no property 'agrement'"):
         judge(events, ["agrement"])
+
+
+def test_runs_that_are_made_are_judged_as_they_were_played(local_spark: LocalSpark) -> None:
+    """From a grid to verdicts, nothing written between: what is said of events is what was said of the run itself."""
+    made = sweep(local_spark.get(), seeds=range(1, 4), protocol=["db19", "zab"], faults=3, rounds=150, partitions=2)
+    runs = {r["number"]: r.asDict() for r in made.runs.collect()}
+    assert len(runs) == 6
+    words = {"held": "holds", "not judged": None}
+    said = judge(made.events, together=True).collect()
+    assert {v.run for v in said} == {*runs}
+    told = [v for v in said if v.verdict != "not judged" and runs[v.run].get(v.property) is not None]
+    assert len(told) > 60
+    assert all(words.get(v.verdict, v.verdict) == runs[v.run][v.property] for v in told)
+    assert {v.property for v in told if v.verdict == "held"} >= {"integrity", "agreement"}
+
+
+def test_a_grid_that_is_none_is_a_sentence(local_spark: LocalSpark) -> None:
+    spark = local_spark.get()
+    for grid, why in (
+        ({}, "seeds says which"),
+        ({"seeds": "1:3", "node": 3}, "nothing of the name 'node'"),
+        ({"seeds": "3:1"}, "START < STOP"),
+        ({"seeds": "1:3", "quorums": "weights 2,1,1"}, "judged with majorities"),
+    ):
+        with pytest.raises(RequestError, match=why):
+            sweep(spark, **grid)

@@ -7,21 +7,19 @@ already nothing is moved; that no run is in two partitions is then seen by what 
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from traces.judging.batches import BY_TIME, GIVEN, MALFORMED, NEEDED, NUMBERED, UNNOTED, WORDS, Judge, spoken_of
 from traces.judging.runs import JUDGED
-from traces.spark.guest import is_local, send_code
+from traces.spark.guest import workers
 from traces.tables.table import COLUMNS, ROW, USUAL, TableError
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructType
 
-__all__ = ["check_frame", "judge_frame", "verdicts_schema"]
+__all__ = ["check_frame", "judge_frame"]
 
 TORN = "its rows do not lie together: leave out together=True"
 BY_COLUMNS = ("time", "process", "position")
@@ -105,11 +103,6 @@ def per_run_schema() -> StructType:
     return from_arrow_schema(spoken_of())
 
 
-def verdicts_schema() -> str:
-    """The columns of verdicts, in Spark's words."""
-    return "run bigint, property string, verdict string, reason string, time bigint, command string, note string"
-
-
 def check_frame(found: StructType, order: Sequence[str] = ()) -> None:
     """
     Raises:
@@ -131,17 +124,3 @@ def check_frame(found: StructType, order: Sequence[str] = ()) -> None:
     for name in order:
         if name not in found.names:
             raise TableError(f"there is no column {name!r} to order rows by")
-
-
-@contextmanager
-def workers(spark: SparkSession) -> Iterator[None]:
-    """Workers of a session can run our code: they are given it, and on this machine run this Python."""
-    context = spark.sparkContext
-    python = context.pythonExec
-    send_code(context)
-    try:
-        if is_local(str(context.master)):
-            context.pythonExec = sys.executable
-        yield
-    finally:
-        context.pythonExec = python
