@@ -41,6 +41,7 @@ EXAMPLES = """\b
 Examples:
   zabcheck audit server1 server2 server3
   zabcheck audit server1 server2 server3 --config zoo.cfg --release 3.9.5 --html audit.html
+  zabcheck audit server1 server2 server3 --config zoo.cfg --release 3.9.5 --forecast
   zabcheck audit /data/zk1,/datalog/zk1 /data/zk2,/datalog/zk2
   zabcheck audit server1 server2 server3 --watch 60 --json
   zabcheck audit --diff server1 server2
@@ -54,6 +55,7 @@ ANEW = 100  # looks, of which one reads everything again
 @click.option("--config", type=INPUT, metavar="ZOO.CFG", help="Who votes, and how: for quorums (else majorities).")
 @shared.named("--release", "NUMBER", "Of the servers, for what starts (all that the files can be of).",
               completing.zookeeper_releases)  # fmt: skip
+@click.option("--forecast", is_flag=True, help="Also: what starting them can come to, by the release's model.")
 @click.option("--no-digests", is_flag=True, help="Do not replay the logs: faster, and cannot say who is wrong.")
 @click.option("--diff", is_flag=True, help="Of two servers: the first transaction in which they part.")
 @click.option("--logs", is_flag=True, help="What is named are text logs (zookeeper.log) of the servers.")
@@ -84,6 +86,7 @@ def audit(servers: tuple[str, ...], **flags: Any) -> Answer:
         flags["master"],
         flags["show_data"],
         flags["release"] or "",
+        flags["forecast"],
     )
     files, as_json = files_of("audit", flags), flags["as_json"]
     for name in ("svg", "png"):
@@ -98,6 +101,7 @@ def audit(servers: tuple[str, ...], **flags: Any) -> Answer:
         for option in (
             "config",
             "release",
+            "forecast",
             "diff",
             "watch",
             *(name for name in files if name not in DRAWN),

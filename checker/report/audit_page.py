@@ -34,12 +34,16 @@ def text(value: object) -> str:
     return escape(plain(str(value)))
 
 
-def as_html(audit: Audit, sentence: str, first: str, starts: list[str], words: Callable[[str, Any], list[str]]) -> str:
+def as_html(
+    audit: Audit, sentence: str, first: str, starts: list[str], words: Callable[[str, Any], list[str]],
+    ahead: list[str], runs: list[tuple[str, list[str]]],
+) -> str:  # fmt: skip
     """The page.
 
     Args:
-        sentence, first, starts: as in the text: counts, whether data is in danger, what starts.
+        sentence, first, starts, ahead: as in the text: counts, whether data is in danger, what starts, what can happen.
         words: puts evidence into words.
+        runs: of what can happen who was started, and the steps.
     """
     parts = [
         "<!doctype html><html lang=en><meta charset=utf-8><title>zabcheck audit</title>",
@@ -49,6 +53,12 @@ def as_html(audit: Audit, sentence: str, first: str, starts: list[str], words: C
         "snapshot. Diamonds are snapshots, triangles findings.</p>",
     ]  # fmt: skip
     parts.append(f"<h2>What starts</h2><pre>{text(chr(10).join(starts))}</pre>")
+    if ahead:
+        parts.append(f"<h2>What can happen next</h2><pre>{text(chr(10).join(ahead))}</pre>")
+    for started, steps in runs:
+        listed = "".join(f"<li>{text(said)}" for said in steps)
+        parts.append(f"<details><summary>The run of {text(started)}, {len(steps)} steps</summary><ol>{listed}</ol>")
+        parts.append("</details>")
     for f in audit.told(*GRAVE):
         parts.append(article(f, words))
     notes = audit.told(NOTE)
