@@ -95,6 +95,8 @@ def audit(servers: tuple[str, ...], **flags: Any) -> Answer:
     watch, logs = flags["watch"], flags["logs"]
     if request.engine == "spark" and (watch is not None or flags["diff"] or logs):
         raise click.UsageError("--engine spark does not go with --watch, --diff or --logs")
+    if request.forecast and (watch is not None or flags["diff"]):
+        raise click.UsageError("--forecast is of servers that are stopped: it does not go with --watch or --diff")
     if (flags["svg"] or flags["png"]) and not logs:
         raise click.UsageError("--svg and --png draw text logs: they go with --logs (of directories there is --html)")
     if logs:
@@ -158,13 +160,14 @@ def watched(request: AuditRequest, every: float, files: Mapping[str, Path], as_j
 
 
 def news(now: Audit, before: Audit | None) -> str:
-    """A line, and what was not there before."""
+    """A line, and what was not there before; before it, whenever the verdict is another, whether data is in danger."""
     from checker.report import audit as report
     from traces.zookeeper.findings import NOTE
 
     known = set() if before is None else {(f.code, f.server, f.file, f.zxid) for f in before.findings}
     fresh = [f for f in now.findings if (f.code, f.server, f.file, f.zxid) not in known]
-    lines = [f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {report.sentence(now)}"]
+    lines = [report.headline(now)] if before is None or before.verdict != now.verdict else []
+    lines.append(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {report.sentence(now)}")
     for f in fresh:
         lines += report.finding_text(f) if f.severity != NOTE else [f"  {f.code} {f.place}: {f.sentence}"]
     return "\n".join(lines)

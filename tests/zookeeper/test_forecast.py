@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
+from checker.commands.audit import news
 from checker.report.audit_forecast import forecast_lines, verdict_of
 from tests.zookeeper.drawn import draw
 from tests.zookeeper.test_danger import (
@@ -130,6 +131,16 @@ def test_groups_and_servers_that_are_not_given_count(tmp_path: Path) -> None:
     weighted = CONFIG + "\ngroup.1=1:2:3\nweight.1=3\nweight.2=1\nweight.3=1\n"
     alone = ahead_of(audited(tmp_path / "w", alike(), config=weighted))
     assert alone.outcomes[0].started == ["server1"]
+
+
+def test_a_watch_says_what_not_to_do_when_the_verdict_changes(tmp_path: Path) -> None:
+    """And no forecast, which is of servers that are stopped."""
+    fine, bad = audited(tmp_path / "1", alike()), audited(tmp_path / "2", epoch_before_its_transactions(alike()))
+    assert news(fine, None).splitlines()[0].startswith("OK: nothing found puts data in danger. Do not ")
+    assert "Do not delete or move away" not in news(fine, fine)
+    assert news(bad, fine).splitlines()[0].startswith("DANGER: acknowledged writes")
+    refused = CliRunner().invoke(main, ["audit", str(tmp_path / "1" / "server1"), "--forecast", "--watch", "1"])
+    assert (refused.exit_code, "of servers that are stopped" in refused.output) == (2, True)
 
 
 def test_all_at_once_come_to_what_some_quorum_comes_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
