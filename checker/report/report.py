@@ -499,7 +499,7 @@ class Report(Result):
         if len(found) < len(names):
             c = self.configuration
             whose = f"{c.protocol} with {c.variant}" if c.variant else f"{c.protocol} over network {c.network}"
-            whose += f", quorums {c.quorums}," if c.quorums else ""
+            whose += f", quorums {c.quorums}" if c.quorums else ""
             rest = some([name for name in names if name not in found])
             out.append(f"no command is known that reaches, for {whose}, the premise of {rest}")
         if tried is not None:
