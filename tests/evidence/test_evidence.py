@@ -16,7 +16,6 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 import zabcheck
 from checker.cli import main
-from checker.errors import NoVerdict
 from checker.evidence import computing, gathered, sources, store
 from checker.evidence.gathered import of_zab, why_none
 from checker.evidence.store import Entry
