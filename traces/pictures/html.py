@@ -19,10 +19,12 @@ from traces.pictures.states import table_of
 from traces.pictures.svg import STYLE, diagram
 from traces.pictures.words import words_of
 from traces.record.trace import Trace
+from zabspec.language.notation import naming_processes
 
 __all__ = ["environment", "page", "shown"]
 
 
+@naming_processes
 def page(trace: Trace, cone: Cone | None = None, story: Sequence[tuple[str, str]] = ()) -> str:
     """The page.
 
@@ -49,6 +51,7 @@ def environment(*packages: str) -> Environment:
     return out
 
 
+@naming_processes
 def shown(trace: Trace, name: str = "", cone: Cone | None = None) -> dict[str, Any]:
     """What the template of a run shows.
 

@@ -12,6 +12,7 @@ from traces.pictures.geometry import BAND, LETTER, LINE, SAID, Geometry, Placed,
 from traces.pictures.markup import Attributes, tag, text
 from traces.pictures.picture import Arrow, Picture, Stretch
 from traces.pictures.signs import PALETTE, SIGNS, hue, legend, mark
+from zabspec.language.notation import process_name
 
 __all__ = ["STYLE", "diagram", "document"]
 
@@ -238,7 +239,8 @@ def never(u: Unreceived, x: float, y: float, side: int, g: Geometry) -> str:
     bold = "strong " if first.named else ""
     for k, said in enumerate(u.lines):
         out.append(haloed(said, x + side * 14, y + 4 + k * LINE, side, f"{bold}f{hue(first.epoch)}"))
-    hint = "; ".join(f"{a.text} to p{a.flight.message.destination}: {a.flight.fate.value}" for a in u.arrows)
+    ends = [(a, process_name(a.flight.message.destination)) for a in u.arrows]
+    hint = "; ".join(f"{a.text} to {whom}: {a.flight.fate.value}" for a, whom in ends)
     return tag("g", {}, tag("title", {}, text(hint)) + "".join(out))
 
 
