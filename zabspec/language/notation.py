@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["named_by", "naming_processes", "process_name", "record_text", "value_text", "with_names"]
 
-A, R, T = ParamSpec("A"), TypeVar("R"), TypeVar("T", bound="Told")
+A = ParamSpec("A")
+R = TypeVar("R")
+T = TypeVar("T", bound="Told")
 
 
 PROCESS = re.compile(r"\bp([0-6])\b")  # a process in a sentence
@@ -45,7 +47,7 @@ def naming_processes(tells: Callable[Concatenate[T, A], R]) -> Callable[Concaten
     """Make a function that tells of a run name processes as the run's model does. (Not for generators.)"""
 
     @wraps(tells)
-    def told(run: T, *args: A.args, **more: A.kwargs) -> R:
+    def told(run: T, /, *args: A.args, **more: A.kwargs) -> R:
         with named_by(run.configuration.played):
             return tells(run, *args, **more)
 
