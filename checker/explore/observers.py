@@ -237,6 +237,8 @@ def plan_of(
     layout, c = model.program.layout, model.configuration
     if c.quorums:
         return Plan("majorities are not the quorums (--quorums): renaming any two processes may tell classes apart")
+    if c.roles:
+        return Plan("processes have roles: renaming any two may tell classes apart")
     if c.passes:
         return Plan("the passes that processes gave up are kept")
     steps, letters = outside_letters(program)
