@@ -166,14 +166,16 @@ def drawn(whole: Place, at: int) -> dict[str, Any]:
     beyond = Cone(at, frozenset(range(at + 1, count + 1))) if at < count else None
     picture = picture_of(whole.trace(), beyond)
     g = geometry_of(picture)
+    width = g.column  # what steps are called is beside their dots, and in the text below
     heads = "".join(
         tag("text", {"class": "strong", "x": x, "y": 17, "text-anchor": "middle"}, text(name))
         for name, x in zip(picture.lanes, g.lanes, strict=True)
     )
     return {
-        "width": round(g.width),
-        "heads": svg(heads, g.width, 0, 24),
-        "body": svg(diagram(picture, g), g.width, CROP, g.height - CROP),
+        "width": round(width),
+        "lanes": [round(g.lanes[row.processes[0]]) if row.processes else 0 for row in picture.rows],
+        "heads": svg(heads, width, 0, 24),
+        "body": svg(diagram(picture, g), width, CROP, g.height - CROP),
         "headlines": [row.headline for row in picture.rows],
         "faults": [row.number for row in picture.rows if row.fault],
     }
