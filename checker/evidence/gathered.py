@@ -159,7 +159,7 @@ def of_zab(variant: str) -> list[Asked]:
     """Return the evidence of `zab`, or of a variant of it, at the sizes that evidence is recorded for."""
     changed = f" --variant {quote(variant)}" if variant else ""
     induct = InductRequest(ModelRequest(ZAB, variant, nodes=NODES, txns=TXNS))
-    refine = RefineRequest(variant, NODES, TXNS)
+    refine = RefineRequest(variant, nodes=NODES, txns=TXNS)
     at = f"{NODES} nodes, {TXNS} transactions"
     return [
         Asked(INDUCTIVE, induct, f"zabcheck induct{changed} --nodes {NODES} --txns {TXNS}", at, NODES),
