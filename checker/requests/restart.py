@@ -68,6 +68,7 @@ def restarted(task: EngineTask, code: Compiled, engine: Explorer, first: Explora
     from checker.explore.reduced import ReducedExplorer
     from checker.explore.reducible import why_not_narrowed
     from checker.explore.reduction import Reducing
+    from checker.search.premises import depths_by_walks
     from invariants import OF_PAPERS
 
     threads, model, judged, limits = engine.threads, code.model, code.properties, task.limits
@@ -77,6 +78,8 @@ def restarted(task: EngineTask, code: Compiled, engine: Explorer, first: Explora
     try:
         if not (why_not_narrowed(model) or limits.max_states is not None or first.violations or first.error):
             unmet = {p.name for p in judged if p.name not in first.witnessed}
+            walked = depths_by_walks(model, judged, unmet) if unmet else {}
+            unmet -= walked.keys()
             # what other properties read of ghosts is followed too, but random ones have not shown that enough (0019)
             merging = all(p.default and p in OF_PAPERS for p in judged)
             ample = AmpleExplorer(Narrowing(model, judged, code.symmetry, unmet, merging), threads)
@@ -86,6 +89,7 @@ def restarted(task: EngineTask, code: Compiled, engine: Explorer, first: Explora
                 ample = AmpleExplorer(Narrowing(model, judged, code.symmetry, unmet, False), threads)
                 exploration = task.run(ample)
             exploration.add_first(first)
+            exploration.add_walked(walked)
             if conclusive(exploration):
                 return exploration
             suspected = exploration.suspected or tuple(exploration.violations)
