@@ -65,6 +65,7 @@ def restarted(task: EngineTask, code: Compiled, engine: Explorer, first: Explora
         RuntimeError: one search found a violation that the other did not, which is an error of zabcheck.
     """
     from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
+    from checker.explore.deliveries import AtDelivery, DeliveryModel
     from checker.explore.reduced import ReducedExplorer
     from checker.explore.reducible import why_not_narrowed
     from checker.explore.reduction import Reducing
@@ -82,8 +83,15 @@ def restarted(task: EngineTask, code: Compiled, engine: Explorer, first: Explora
             unmet -= walked.keys()
             # what other properties read of ghosts is followed too, but random ones have not shown that enough (0019)
             merging = all(p.default and p in OF_PAPERS for p in judged)
-            ample = AmpleExplorer(Narrowing(model, judged, code.symmetry, unmet, merging), threads)
-            exploration = task.run(ample)
+            at = AtDelivery.of(model, judged, unmet) if merging else AtDelivery((*judged,), ())
+            asked_of = DeliveryModel(model.configuration) if at.replaced else model
+            ample = AmpleExplorer(Narrowing(asked_of, at.asked, code.symmetry, unmet, merging), threads)
+            searched = task.run(ample)
+            exploration = at.told(searched)
+            if not (at.believed(searched) or searched.stopped):  # what a property follows from is broken; it may not be
+                ample.forget()
+                ample = AmpleExplorer(Narrowing(model, judged, code.symmetry, unmet, merging), threads)
+                exploration = task.run(ample)
             if ample.unforeseen:  # a property that is not judged is broken, which was expected to hold
                 ample.forget()
                 ample = AmpleExplorer(Narrowing(model, judged, code.symmetry, unmet, False), threads)
