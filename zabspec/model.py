@@ -289,6 +289,11 @@ class Model:
             return ()
         return (history, passes) if self.configuration.passes else (history,)
 
+    @property
+    def also_said(self) -> tuple[Field, ...]:
+        """What a step says of itself beside what every step says."""
+        return ()
+
     @cached_property
     def program(self) -> Program:
         c = self.configuration
@@ -314,6 +319,7 @@ class Model:
                 for name in spent
             ),
             *step_fields(union, c.nodes),
+            *self.also_said,
         )
         in_order = self.world.in_order(c)
         constants = {
