@@ -45,8 +45,11 @@ class Source:
     configuration: Configuration
 
 
-def table_of_run(run: Run) -> pa.Table:
+def table_of_run(run: Run, number: int = 0) -> pa.Table:
     """Play a run once more, listened to, and return what it showed as a table.
+
+    Args:
+        number: of the run in it.
 
     Raises:
         TableError: there is no pyarrow, or the run does not begin in the first state.
@@ -60,7 +63,7 @@ def table_of_run(run: Run) -> pa.Table:
     said = {"protocol": run.protocol, "text": run.text, "nodes": run.nodes, "budgets": run.budgets}
     said |= {"variant": run.variant, "network": run.network, "table": run.table_budget}
     said |= {"quorums": run.quorums} if run.quorums else {}
-    return table_of(rows, said)
+    return table_of(rows, said, number)
 
 
 def table_of_trace(trace: Trace) -> pa.Table:
@@ -100,11 +103,12 @@ class Row:
     fields: Mapping[str, Any]
 
 
-def table_of(seen: Sequence[Row], said: Mapping[str, Any]) -> pa.Table:
+def table_of(seen: Sequence[Row], said: Mapping[str, Any], number: int = 0) -> pa.Table:
     """Return the table of one run.
 
     Args:
         said: which protocol it is, and how large, for the footer.
+        number: of the run.
     """
     import pyarrow as pa
 
@@ -112,7 +116,7 @@ def table_of(seen: Sequence[Row], said: Mapping[str, Any]) -> pa.Table:
     rows = [Row(None, "", 0, {}), *seen]
     names = sorted({name for row in rows for name in row.fields})
     columns: dict[str, Any] = {
-        "run": pa.array([0] * len(rows), pa.int64()),
+        "run": pa.array([number] * len(rows), pa.int64()),
         "process": pa.array([row.process for row in rows], pa.int64()),
         "kind": pa.array([row.kind for row in rows], pa.string()),
         "time": pa.array([row.time for row in rows], pa.int64()),
