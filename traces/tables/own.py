@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from traces.record.events import events_of
 from traces.record.runner import Runner
 from traces.record.trace import Trace, text_of
-from traces.tables.table import BOUNDARY, TableError, check_arrow, files_of
+from traces.tables.places import Place
+from traces.tables.table import BOUNDARY, TableError, check_arrow, files_of, opened_parquet
 from zabspec.model import ConfigError, Configuration
 from zabspec.simulator.run import Run
 from zabspec.worlds.steps import BUDGETS
@@ -127,7 +128,7 @@ def table_of(seen: Sequence[Row], said: Mapping[str, Any], number: int = 0) -> p
     return pa.table(columns).replace_schema_metadata({KEY: json.dumps(said).encode()})
 
 
-def source_of(path: Path, protocol: str = "") -> Source | None:
+def source_of(path: Place, protocol: str = "") -> Source | None:
     """What a table of somebody's own protocol is of; None: it is an ordinary event table.
 
     Args:
@@ -163,18 +164,20 @@ def source_of(path: Path, protocol: str = "") -> Source | None:
     return Source(where, text, c)
 
 
-def footer_of(file: Path) -> bytes | None:
+def footer_of(file: Place) -> bytes | None:
     """What the footer of a file says that it is of; None: nothing, or it has none, which whoever reads it says."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        return (pq.read_schema(file).metadata or {}).get(KEY)
+        with opened_parquet(file) as opened:
+            return (opened.schema_arrow.metadata or {}).get(KEY)
     except (OSError, UnicodeDecodeError, pa.ArrowException):
         return None
 
 
-def places(named: str, table: Path) -> Iterator[Path]:
+def places(named: str, table: Place) -> Iterator[Path]:
     """Where a protocol's file may be: where it was, or beside the table."""
     if "\0" not in named:
-        yield from (Path(named), table.parent / named, table.parent / Path(named).name)
+        yield Path(named)
+        if isinstance(table, Path):
+            yield from (table.parent / named, table.parent / Path(named).name)
