@@ -308,3 +308,40 @@ def test_a_grid_that_is_none_is_a_sentence(local_spark: LocalSpark) -> None:
     ):
         with pytest.raises(RequestError, match=why):
             sweep(spark, **grid)
+
+
+@pytest.mark.usefixtures("shared")
+def test_a_table_that_only_spark_reads(local_spark: LocalSpark, tmp_path: Path) -> None:
+    """By an address of Hadoop's, and by its name in a catalog: what is said is what is said of the files."""
+    spark = local_spark.get()
+    rows = [rows_of(made_up(random.Random(seed), 20), seed) for seed in range(8)]
+    for r in rows:
+        r.columns["message"][0] = ",".join(OBSERVED)
+    (tmp_path / "t").mkdir()
+    written(tmp_path / "t" / "a.parquet", rows)
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+    hadoop.set("fs.viewfs.mounttable.zab.link./data", tmp_path.as_uri())
+    spark.read.parquet("viewfs://zab/data/t").write.saveAsTable("judged_runs")
+    ways = (str(tmp_path / "t"), "viewfs://zab/data/t", "spark_catalog.default.judged_runs")
+    try:
+        done = [CliRunner().invoke(main, ["judge", way, "--json"], prog_name="zabcheck") for way in ways]
+        lost = CliRunner().invoke(main, ["judge", "viewfs://zab/data/gone"], prog_name="zabcheck")
+        plain = CliRunner().invoke(main, ["judge", ways[1], "--engine", "plain"], prog_name="zabcheck")
+    finally:
+        spark.sql("DROP TABLE judged_runs")
+    assert all(d.stdout for d in done), [d.stderr for d in done]
+    reports = [json.loads(d.stdout) for d in done]
+    assert [r["table"] for r in reports] == [r["request"]["table"] for r in reports] == [
+        ways[0], "viewfs://zab/data/t", ways[2]
+    ]  # fmt: skip
+    for report in reports[1:]:
+        assert [report[key] for key in ("runs", "rows", "properties", "exit_code")] == [
+            reports[0][key] for key in ("runs", "rows", "properties", "exit_code")
+        ]
+        assert [(v["run"], v["property"], v["why"], v["time"]) for v in report["violations"]] == [
+            (v["run"], v["property"], v["why"], v["time"]) for v in reports[0]["violations"]
+        ]
+    assert reports[0]["violations"]
+    assert (lost.exit_code, plain.exit_code) == (2, 2)
+    assert "gone" in lost.stderr
+    assert "read by Spark alone" in plain.stderr

@@ -12,16 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 from traces.judging.batches import BY_TIME, GIVEN, MALFORMED, NEEDED, NUMBERED, UNNOTED, WORDS, Judge, spoken_of
 from traces.judging.runs import JUDGED
+from traces.judging.sentence import Violation
+from traces.judging.totals import COUNTS, Totals
 from traces.spark.guest import workers
+from traces.spark.trouble import reason
+from traces.tables.places import Address, cleaned
 from traces.tables.table import COLUMNS, ROW, USUAL, TableError
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["check_frame", "judge_frame"]
+__all__ = ["check_frame", "judge_address", "judge_frame"]
 
 TORN = "its rows do not lie together: leave out together=True"
+NOTES = 20  # that are told
 BY_COLUMNS = ("time", "process", "position")
 
 
@@ -124,3 +129,81 @@ def check_frame(found: StructType, order: Sequence[str] = ()) -> None:
     for name in order:
         if name not in found.names:
             raise TableError(f"there is no column {name!r} to order rows by")
+
+
+# --- a whole table ---------------------------------------------------------------------------------
+
+
+def judge_address(address: Address, names: Sequence[str], master: str | None = None) -> Totals:
+    """Judge a table that Spark reads: files in any of Hadoop's file systems, or a table of a catalog.
+
+    Raises:
+        NoSpark: there is none.
+        SparkFailed: a job failed.
+        TableError: there is no such table, or a run cannot be judged.
+    """
+    from traces.spark.session import session
+
+    with session(master or "") as spark:
+        spark.sparkContext.setJobDescription(f"zabcheck judge {address}")
+        try:
+            return totals_of(events_at(spark, address), names, address)
+        finally:
+            spark.sparkContext.setJobDescription("")
+
+
+def events_at(spark: SparkSession, address: Address) -> DataFrame:
+    """A table that Spark reads.
+
+    Raises:
+        TableError: there is none.
+    """
+    from pyspark.errors import PySparkException
+
+    try:
+        return spark.read.parquet(address.text) if address.scheme else spark.table(address.text)
+    except PySparkException as problem:
+        raise TableError(f"{address}: {cleaned(reason(problem), address)}") from None
+    except Exception as problem:  # a file system that Hadoop has not, or that does not answer
+        if not (said := reason(problem)):
+            raise
+        raise TableError(f"{address}: {cleaned(said, address)}") from None
+
+
+def totals_of(events: DataFrame, names: Sequence[str], address: Address) -> Totals:
+    """Judge a DataFrame of events, and count what is said.
+
+    Raises:
+        TableError: it is none, or a run cannot be judged.
+    """
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as f
+
+    seen = Observation()
+    try:
+        verdicts = judge_frame(events.observe(seen, f.count(f.lit(1)).alias("rows")), names).persist()
+    except TableError as problem:
+        raise TableError(f"{address}: {problem}") from None
+    try:
+        first = f.min(f.struct("run", "reason")).alias("first")
+        counted = verdicts.groupBy("property", "verdict").agg(f.count(f.lit(1)).alias("runs"), first).collect()
+        noted = verdicts.where("note is not null").select("note").distinct().orderBy("note").limit(NOTES).collect()
+        broken = verdicts.where("verdict = 'violated'").orderBy("run", "property").collect()
+    finally:
+        verdicts.unpersist()
+    out = Totals(rows=int(seen.get["rows"]))
+    damaged = [row.first for row in counted if row.verdict == MALFORMED]
+    if damaged:
+        wrong = min(damaged, key=lambda first: (first.run is not None, first.run or 0))
+        run = "" if wrong.run is None else f", run {wrong.run}"
+        raise TableError(f"{address}{run}: {wrong.reason}")
+    of_property: dict[str, int] = {}
+    for row in counted:
+        out.counts[out.names.index(row.property), COUNTS.index(row.verdict)] += row.runs
+        of_property[row.property] = of_property.get(row.property, 0) + row.runs
+        if row.verdict == "open":
+            out.notes.append(f"{row.property} is open: {row.first.reason}.")
+    out.runs = max(of_property.values(), default=0)
+    out.violations = [Violation(v.run, v.property, v.reason, v.time, (), v.command) for v in broken]
+    out.notes = sorted(out.notes) + [row.note for row in noted]
+    return out
