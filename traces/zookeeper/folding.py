@@ -29,7 +29,7 @@ from zabspec.protocols.zookeeper.state import MOST_EPOCHS, WIDTH, counter_of, ep
 from zabspec.protocols.zookeeper.text import SAME
 from zabspec.quorums import MOST, text_of
 
-__all__ = ["ELECTIONS", "Block", "CannotFold", "Folded", "fold"]
+__all__ = ["ELECTIONS", "Block", "CannotFold", "Folded", "fold", "variant_of"]
 
 ELECTIONS = 2  # of a run: one that fails may be held again
 KEPT = 500  # ZKDatabase.commitLogCount
