@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.zookeeper import test_danger as danger
-from tests.zookeeper.drawn import ACCIDENTS, REPAIRED, draw, nodes_in, nothing, real
+from tests.zookeeper.drawn import ACCIDENTS, REPAIRED, draw, nothing, real
 from tests.zookeeper.real import JARS, SERVERS, free_ports
 from tests.zookeeper.written import Txn, create, ensemble, server, zxid
 from traces.zookeeper import audit as auditing
@@ -133,15 +133,24 @@ class Started:
             p.wait()
 
 
-def expected(before: set[str], change: Change) -> set[str] | None:
-    """What a server serves in the end; None: nothing."""
+def expected(before: set[str], change: Change, known: set[str]) -> set[str] | None:
+    """What a server serves in the end; None: nothing.
+
+    Args:
+        known: all nodes that some server has before: a range without an end has those of it.
+    """
     if not change.serves:
         return None
     for lo, hi in change.cuts:
-        before = before - nodes_in(lo, hi)
+        before = before - among(known, lo, hi)
     for lo, hi in (*change.gets, *change.keeps):
-        before = before | nodes_in(lo, hi)
+        before = before | among(known, lo, hi)
     return before
+
+
+def among(known: set[str], lo: int, hi: int) -> set[str]:
+    """The nodes of a range of transactions."""
+    return {n for n in known if lo <= zxid(*map(int, n[1:].split("_"))) <= hi}
 
 
 def seen_on_servers(release: str, folders: list[Path], members: tuple[int, ...], late: bool) -> dict[str, Any]:
@@ -169,13 +178,15 @@ def matches(one: Outcome, seen: dict[str, Any], before: list[set[str]], members:
     name = f"server{seen['leader'] + 1}" if seen["leader"] >= 0 else ""
     if one.leader != name or one.started != [f"server{n + 1}" for n in members]:
         return False
-    changes = {c.server: c for c in one.changes}
+    changes, known = {c.server: c for c in one.changes}, set[str]().union(*before)
     for n in members:
-        if name and expected(before[n], changes[f"server{n + 1}"]) != seen["trees"][n]:
+        if name and expected(before[n], changes[f"server{n + 1}"], known) != seen["trees"][n]:
             return False
     if "late" in seen:
         third = next(n for n in range(3) if n not in members)
-        return seen["late"] in [expected(before[third], c) for c in one.later if c.server == f"server{third + 1}"]
+        return seen["late"] in [
+            expected(before[third], c, known) for c in one.later if c.server == f"server{third + 1}"
+        ]
     return True
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from checker.plain_text import one_line
 from traces.explain.folding import WIDTH
 from traces.zookeeper.findings import DANGER
+from traces.zookeeper.folding import is_open
 from traces.zookeeper.forecast import Change, Forecast, LastCopy, Outcome, Ranges
 
 __all__ = ["forecast_json", "forecast_lines", "verdict_of"]
@@ -127,6 +128,9 @@ def ranges(found: Ranges, ahead: Forecast | None = None) -> str:
     said = []
     for lo, hi in found:
         path = one_line(ahead.paths.get(lo, "")) if ahead is not None else ""
+        if is_open(hi):
+            said.append(f"what snapshots alone can have from 0x{lo:x} on, before epoch {(hi >> 32) + 1}")
+            continue
         said.append((f"0x{lo:x}" if lo == hi else f"0x{lo:x}..0x{hi:x}") + (f" ({path})" if path else ""))
     return ", ".join(said)
 

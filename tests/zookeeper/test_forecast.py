@@ -22,7 +22,7 @@ from tests.zookeeper.test_danger import (
     tail,
 )
 from tests.zookeeper.test_findings import TXNS
-from tests.zookeeper.written import Written, ensemble, history, server, zxid
+from tests.zookeeper.written import Written, ensemble, history, server, snapshot_bytes, tree_of, zxid
 from traces.zookeeper import audit as auditing
 from traces.zookeeper import forecast
 from traces.zookeeper.audit import Audit, audit
@@ -127,6 +127,17 @@ def test_a_server_that_accepted_a_later_epoch_is_not_let_in(tmp_path: Path) -> N
         (False, "its acceptedEpoch, 9, is later than the epoch of its leader, 4")
     ]
     assert [o.epoch for o in ahead.outcomes[1:3]] == [10, 10]
+
+
+def test_what_snapshots_alone_have_can_be_lost_too(tmp_path: Path) -> None:
+    """Two servers have a snapshot of an idle epoch and no log: how the epoch before it ended no file says. The third
+    has joined a later one, without that."""
+    late = [Written({}, {zxid(3, 0): snapshot_bytes(tree_of(TXNS[:24]), None)}, 3) for _ in range(2)]
+    ahead = ahead_of(audited(tmp_path, [*late, aged(TXNS[:20], 4)]))
+    assert [o.loses for o in ahead.outcomes] == [[], *[[(zxid(2, 7), zxid(3, 0) - 1)]] * 2]
+    assert [o.last for o in ahead.outcomes] == [zxid(3, 0), zxid(2, 6), zxid(2, 6)]
+    said = " ".join(" ".join(forecast_lines(ahead)).split())
+    assert "LOSES what snapshots alone can have from 0x200000007 on, before epoch 3" in said
 
 
 def test_without_ids_anybody_of_equal_votes_may_win(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from traces.record.trace import StepWord
 from traces.record.values import carried
 from traces.zookeeper.agree import locate, read_txn
-from traces.zookeeper.folding import Block, CannotFold, Folded, fold
+from traces.zookeeper.folding import Block, CannotFold, Folded, fold, is_open
 from traces.zookeeper.logs import Reader
 from traces.zookeeper.server import Server
 from zabspec.ensemble import Ensemble
@@ -371,7 +371,9 @@ class Search:
             return out
         tree = int(s.tree[leader])
         out.leader, out.epoch = name(leader), self.folded.epoch(int(s.term[leader]))
-        out.last = max((b.hi for b in self.folded.blocks if tree >> b.model & 1), default=0)
+        named = (b.hi for b in self.folded.blocks if tree >> b.model & 1 and not is_open(b.hi))
+        own = self.folded.disks[leader].start.zxid if tree == self.trees[leader] else 0
+        out.last = max(own, *named, 0)
         out.changes = [self.change(s, p, tree) for p in sorted(quorum)]
         for p in sorted(set(self.folded.disks) - quorum):
             if s.refused[p]:
