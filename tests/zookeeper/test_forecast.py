@@ -22,7 +22,7 @@ from tests.zookeeper.test_danger import (
     tail,
 )
 from tests.zookeeper.test_findings import TXNS
-from tests.zookeeper.written import Written, ensemble, history, server, zxid
+from tests.zookeeper.written import Written, ensemble, history, server, snapshot_bytes, tree_of, zxid
 from traces.zookeeper import audit as auditing
 from traces.zookeeper import forecast
 from traces.zookeeper.audit import Audit, audit
@@ -41,9 +41,15 @@ def _brief(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def audited(folder: Path, disks: list[Written], release: str = "3.9.5", config: str | None = None) -> Audit:
-    folders = ensemble(folder, *disks)
+    folders = with_ids(ensemble(folder, *disks))
     found = [find_directory([f], f.name) for f in folders]
     return audit(found, config, release=release, forecast=True)
+
+
+def with_ids(folders: list[Path]) -> list[Path]:
+    for n, folder in enumerate(folders, 1):
+        (folder / "myid").write_text(str(n))
+    return folders
 
 
 def ahead_of(found: Audit) -> Forecast:
@@ -75,11 +81,11 @@ def test_a_server_whose_epoch_is_ahead_cuts_what_others_have(tmp_path: Path) -> 
     """Report as text, as JSON by its schema, and on the page; nothing advises to delete."""
     from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-    folders = ensemble(tmp_path, *epoch_before_its_transactions(alike()))
+    folders = with_ids(ensemble(tmp_path, *epoch_before_its_transactions(alike())))
     words = ["audit", *map(str, folders), "--release", "3.9.5", "--forecast"]
     said = " ".join(CliRunner().invoke(main, [*words, "--html", str(tmp_path / "a.html")]).output.split())
     lost = "0x300000005..0x300000006"
-    assert "Started first, these cut none: server1 and server2." in said
+    assert "Started first, these cut none: server1 and server2; the others when these serve." in said
     assert f"server1 and server3: server3 leads epoch 5, with a history up to 0x300000004; LOSES {lost} (" in said
     assert f"server2 when it is started later cuts {lost}" in said
     assert "server1 receives TRUNC 0x300000004 of server3" in said
@@ -121,6 +127,31 @@ def test_a_server_that_accepted_a_later_epoch_is_not_let_in(tmp_path: Path) -> N
         (False, "its acceptedEpoch, 9, is later than the epoch of its leader, 4")
     ]
     assert [o.epoch for o in ahead.outcomes[1:3]] == [10, 10]
+
+
+def test_what_snapshots_alone_have_can_be_lost_too(tmp_path: Path) -> None:
+    """Two servers have a snapshot of an idle epoch and no log: how the epoch before it ended no file says. The third
+    has joined a later one, without that."""
+    late = [Written({}, {zxid(3, 0): snapshot_bytes(tree_of(TXNS[:24]), None)}, 3) for _ in range(2)]
+    ahead = ahead_of(audited(tmp_path, [*late, aged(TXNS[:20], 4)]))
+    assert [o.loses for o in ahead.outcomes] == [[], *[[(zxid(2, 7), zxid(3, 0) - 1)]] * 2]
+    assert [o.last for o in ahead.outcomes] == [zxid(3, 0), zxid(2, 6), zxid(2, 6)]
+    said = " ".join(" ".join(forecast_lines(ahead)).split())
+    assert "LOSES what snapshots alone can have from 0x200000007 on, before epoch 3" in said
+
+
+def test_without_ids_anybody_of_equal_votes_may_win(tmp_path: Path) -> None:
+    """And what is taken for granted is said: who votes, and with which ids; of one server nothing is."""
+    folders = ensemble(tmp_path, *alike())
+    ahead = ahead_of(audit([find_directory([f], f.name) for f in folders], None, forecast=True))
+    assert [o.leader for o in of(ahead, PAIRS[0])] == ["server1", "server2"]
+    said = " ".join(" ".join(forecast_lines(ahead)).split())
+    assert "these 3 servers are all that vote" in said
+    assert "ids are not known" in said
+    assert "server2 or server1 leads epoch 4" in said or "server1 or server2 leads epoch 4" in said
+    assert "More servers at once: not gone through" in said
+    alone = ahead_of(audit([find_directory([folders[0]], "server1")], None, forecast=True))
+    assert "nothing says who votes" in alone.unknown
 
 
 def test_groups_and_servers_that_are_not_given_count(tmp_path: Path) -> None:
@@ -179,7 +210,6 @@ def test_broken_or_changing_files_and_what_has_no_room_are_unknown(
     many = ahead_of(audited(tmp_path / "many", parted_often()))
     assert "room" in many.unknown or "part in more than" in many.unknown
     (tmp_path / "many" / "server1" / "myid").write_text("2")
-    (tmp_path / "many" / "server2" / "myid").write_text("2")
     again = [find_directory([tmp_path / "many" / f"server{n}"], f"server{n}") for n in (1, 2)]
     assert "all say that they are server 2" in ahead_of(audit(again, None, forecast=True)).unknown
     monkeypatch.setattr(auditing, "same_stamp", lambda path, stamp: False)

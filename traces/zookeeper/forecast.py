@@ -17,7 +17,7 @@ from typing import Any
 from traces.record.trace import StepWord
 from traces.record.values import carried
 from traces.zookeeper.agree import locate, read_txn
-from traces.zookeeper.folding import Block, CannotFold, Folded, fold
+from traces.zookeeper.folding import Block, CannotFold, Folded, fold, is_open
 from traces.zookeeper.logs import Reader
 from traces.zookeeper.server import Server
 from zabspec.ensemble import Ensemble
@@ -102,7 +102,9 @@ class Forecast:
         unknown: why nothing can be said; empty: something can.
         outcomes: all that there are.
         last_copies: what may have been acknowledged, and is on less than a quorum of disks.
-        states: how many the model has. paths: of first transactions of ranges what they do, where a log has them.
+        states: how many the model has. at_once: whether every order of all servers' steps was gone through.
+        taken: what is taken for granted of who votes, and with which ids; empty: nothing.
+        paths: of first transactions of ranges what they do, where a log has them.
     """
 
     release: str
@@ -110,6 +112,8 @@ class Forecast:
     outcomes: list[Outcome] = field(default_factory=list)
     last_copies: list[LastCopy] = field(default_factory=list)
     states: int = 0
+    at_once: bool = True
+    taken: str = ""
     paths: dict[int, str] = field(default_factory=dict)
 
     @property
@@ -120,7 +124,7 @@ class Forecast:
 
 def forecast_of(
     servers: Sequence[Server], numbers: dict[str, int], ensemble: Ensemble | None, ends: dict[int, int], release: str,
-    doubted: Sequence[str] = (), applied: int = 0,
+    doubted: Sequence[str] = (), applied: int = 0, certain: bool = True,
 ) -> Forecast:  # fmt: skip
     """Forecast what starting these servers can come to.
 
@@ -128,11 +132,11 @@ def forecast_of(
         numbers: the id of each server by its name. ensemble: who votes; None: majorities of these servers.
         ends: of an epoch the last transaction that histories go on from.
         doubted: servers that may have lost what they had. applied: the last transaction that a snapshot shows as
-            applied.
+            applied. certain: whether the ids are known; of equal votes anybody's may win otherwise.
     """
     try:
         folded = fold(servers, numbers, ensemble, ends, release)
-        out = Search(folded, frozenset(doubted), applied).forecast()
+        out = Search(folded, frozenset(doubted), applied, certain).forecast()
         out.paths = paths_of(out, servers)
         return out
     except CannotFold as problem:
@@ -166,8 +170,9 @@ class End:
 class Search:
     """The runs of a state of the protocol."""
 
-    def __init__(self, folded: Folded, doubted: frozenset[str], applied: int) -> None:
-        self.folded, self.state, self.names, self.applied = folded, folded.state, folded.names, applied
+    def __init__(self, folded: Folded, doubted: frozenset[str], applied: int, certain: bool) -> None:
+        self.folded, self.state, self.names = folded, folded.state, folded.names
+        self.applied, self.certain = applied, certain
         self.nodes = len(folded.numbers)
         self.trees = {p: int(on_disk(self.state, p)) for p in folded.disks}
         given = {p for p in folded.disks if folded.name(p) in doubted}
@@ -196,7 +201,8 @@ class Search:
                     last.hi = b.hi
                 else:
                     out.last_copies.append(LastCopy(b.lo, b.hi, names))
-        out.states = self.states
+        able = frozenset(p for p in self.folded.disks if not self.state.refused[p])
+        out.states, out.at_once = self.states, able in set(self.sets()) or not out.outcomes
         return out
 
     def is_quorum(self, members: set[int] | frozenset[int]) -> bool:
@@ -247,6 +253,9 @@ class Search:
         return found
 
     def wins(self, s: StateView, l: int, f: int) -> bool:
+        """Whether of two votes that of l is taken; which of equal ones, only where ids are known."""
+        if not self.certain:
+            return bool(self.names["outranks"](s, l, f))
         votes = SimpleNamespace(vote_epoch=s.current_epoch, vote_zxid=s.last_processed, voted=range(self.nodes))
         return bool(exceeds(votes, l, f))
 
@@ -362,7 +371,9 @@ class Search:
             return out
         tree = int(s.tree[leader])
         out.leader, out.epoch = name(leader), self.folded.epoch(int(s.term[leader]))
-        out.last = max((b.hi for b in self.folded.blocks if tree >> b.model & 1), default=0)
+        named = (b.hi for b in self.folded.blocks if tree >> b.model & 1 and not is_open(b.hi))
+        own = self.folded.disks[leader].start.zxid if tree == self.trees[leader] else 0
+        out.last = max(own, *named, 0)
         out.changes = [self.change(s, p, tree) for p in sorted(quorum)]
         for p in sorted(set(self.folded.disks) - quorum):
             if s.refused[p]:
