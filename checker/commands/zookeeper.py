@@ -15,6 +15,7 @@ from checker.commands.publishing import publish
 from checker.ending import HELD, NO_VERDICT, VIOLATED
 from checker.report.progress import StatusLine
 from checker.report.result import Part, StatedResult, Table, installed_version
+from checker.requests.drift import DriftRequest
 from checker.requests.matrix import MatrixRequest
 from checker.requests.residue import ResidueRequest
 from checker.requests.zookeeper import ZookeeperRequest, answer
@@ -39,7 +40,10 @@ MATRIX = "Ask every row of every release instead; what is known is in FILE, and 
 @click.option("--stop-after", type=float, metavar="SECONDS", help="Begin no cell of it after that.")
 @click.option("--residue", is_flag=True, help="Ask what is left with all known repairs instead.")
 @shared.named("--release", "NUMBER", "Whose residue (the newest).", completing.zookeeper_releases)
-@click.option("--json", "as_json", is_flag=True, help="The residue as JSON.")
+@click.option("--drift", metavar="DIR", help="Say instead what a source tree of ZooKeeper changes of the text.")
+@shared.named("--against", "NUMBER", "With --drift: whose text (the tree's).", completing.zookeeper_releases)
+@click.option("--since", metavar="REV", help="With --drift: what changed since a git revision, or in A..B.")
+@click.option("--json", "as_json", is_flag=True, help="The residue, or the drift, as JSON.")
 @click.option("--trace", type=PATH, metavar="FILE", help="Of one row: save the run that breaks the release.")
 @click.option("--html", "page", type=PATH, metavar="FILE", help="Of one row: its story and the run, as a page.")
 def zookeeper(
@@ -50,6 +54,9 @@ def zookeeper(
     stop_after: float | None,
     residue: bool,
     release: str,
+    drift: str | None,
+    against: str,
+    since: str | None,
     as_json: bool,
     trace: Path | None,
     page: Path | None,
@@ -59,15 +66,23 @@ def zookeeper(
     A row that is named is a story: what happens, what a client loses, the run with the Java method of each step, and
     what its fix changes.
 
-    0: every row is as recorded; 1: one has changed; 3: one came to no verdict, and none has changed."""
+    With --drift: the methods of ZooKeeper that the text cites, against their recorded digests.
+
+    0: every row, or method, is as recorded; 1: one has changed; 3: one came to no verdict, and none has changed."""
     if (trace is not None or page is not None) and (len(issues) != 1 or residue or matrix is not None):
         raise click.UsageError("--trace and --html are for one row: zabcheck zookeeper ZK-4643 --html FILE")
+    if drift is not None:
+        if issues or split or residue or release or time_limit is not None or (matrix, stop_after) != (None, None):
+            raise click.UsageError("--drift asks nothing else: zabcheck zookeeper --drift DIR [--against NUMBER]")
+        return whole_drift(DriftRequest(drift, against, since or ""), as_json)
+    if against or since is not None:
+        raise click.UsageError("--against and --since are for --drift")
     if residue:
         if issues or split or matrix is not None or stop_after is not None:
             raise click.UsageError("--residue asks its own lines, of merged steps")
         return whole_residue(ResidueRequest(release, time_limit), as_json)
     if release or as_json:
-        raise click.UsageError("--release and --json are for --residue")
+        raise click.UsageError("--release is for --residue, and --json for --residue and --drift")
     if matrix is not None:
         if issues or split:
             raise click.UsageError("--matrix asks every row, of merged steps")
@@ -198,6 +213,18 @@ def whole_residue(request: ResidueRequest, as_json: bool) -> Answer:
     sentence = f"all: {', '.join(repairs_of(LINES[0], release))}; {len(changed) or 'none'} changed"
     text = [Table(rows, head, below=f"{sentence}\n{merged_by_promise()}")]
     return publish(StatedResult(sentence, code, content, text, kind="zookeeper-residue"), as_json)
+
+
+def whole_drift(request: DriftRequest, as_json: bool) -> Answer:
+    """Which cited methods a tree has otherwise. 0: none; 1: one has changed; 3: one is not known, and none has changed.
+
+    Raises:
+        RequestError: there is no such tree, release or revision, or no parser of Java.
+    """
+    from checker.report.drift import stated
+    from checker.requests.drift import answer
+
+    return publish(stated(request, *answer(request)), as_json)
 
 
 def merged_by_promise() -> str:
