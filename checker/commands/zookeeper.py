@@ -101,8 +101,9 @@ def rows(request: ZookeeperRequest, saved: Path | None = None, page: Path | None
     Args:
         saved, page: where the run of the one row that is asked goes, as a trace, and drawn with its story.
     """
-    from checker.zookeeper.story import methods, story
-    from traces import TraceError, to_text, write_trace
+    from checker.zookeeper.answered import rows_result, story_parts
+    from checker.zookeeper.story import story
+    from traces import TraceError, write_trace
     from traces.pictures.html import page as page_of
 
     files: list[tuple[Path, bytes]] = []
@@ -113,11 +114,8 @@ def rows(request: ZookeeperRequest, saved: Path | None = None, page: Path | None
         for one in answer(request):
             asked.append(one)
             if request.issues:
-                stories.append(Table(story(one)))
+                stories += story_parts(one)
             run = one.without.trace
-            if request.issues and run is not None:
-                stories.append(to_text(run).rstrip())
-                stories.append(Table(methods(run), ("step", "who and what", "in ZooKeeper"), right=0))
             if run is not None and page is not None:
                 files.append((page, page_of(run, story=story(one)).encode()))
             try:
@@ -128,33 +126,13 @@ def rows(request: ZookeeperRequest, saved: Path | None = None, page: Path | None
             if run is None and (page is not None or saved is not None):
                 troubles.append(f"ZK-{one.row.issue} did not break, so there is no run to save or draw")
             status.update(f"ZK-{one.row.issue}: {len(asked)} rows are answered")
-    undecided = [one for one in asked if one.undecided]
-    changed = [one for one in asked if not one.as_recorded and not one.undecided]
-    found = sum(one.found for one in asked)
-    more = f"; {len(undecided)} came to no verdict" if undecided else ""
-    sentence = f"{found} of {len(asked)} rows are found; {len(changed) or 'none'} changed{more}"
-    merged = "" if request.split else f"\n{merged_by_promise()}; --split has each step by itself"
-    head = (
-        "bug",
-        "release",
-        "breaks",
-        "steps",
-        "states",
-        "seconds",
-        "its fix",
-        "with it",
-        "states",
-        "published",
-        "row",
-    )
-    code = VIOLATED if changed else NO_VERDICT if undecided else HELD
-    rows = [Table([told(one) for one in asked], head, below=sentence + merged)]
-    return publish(StatedResult(sentence, code, text=[*stories, *rows]), more=files, troubles=troubles)
+    return publish(rows_result(request.as_json(), asked, request.split, stories), more=files, troubles=troubles)
 
 
 def whole_matrix(request: MatrixRequest) -> Answer:
     """Which release has which bug. 0: every cell is known; 3: some are not."""
     from checker.requests import matrix
+    from checker.zookeeper.answered import merged_by_promise
     from checker.zookeeper.matrix import told
 
     for cell in matrix.answer(request):
@@ -178,6 +156,7 @@ def whole_residue(request: ResidueRequest, as_json: bool) -> Answer:
         RequestError: there is no such release.
     """
     from checker.requests import residue
+    from checker.zookeeper.answered import merged_by_promise
     from checker.zookeeper.residue import LINES, repairs_of
 
     release, found = request.variant(), []
@@ -225,23 +204,3 @@ def whole_drift(request: DriftRequest, as_json: bool) -> Answer:
     from checker.requests.drift import answer
 
     return publish(stated(request, *answer(request)), as_json)
-
-
-def merged_by_promise() -> str:
-    """What every answer about merged steps rests on."""
-    from checker.report.promises import PAGE
-    from checker.zookeeper.record import MERGED
-
-    return f"holds: with steps merged by promise of variant {MERGED} ({PAGE})"
-
-
-def told(one: RowOutcome) -> tuple[str, ...]:
-    """A row of the table."""
-    row, a, b = one.row, one.without, one.repaired
-    verdict = f"breaks at {b.depth}" if b.depth else b.trouble or "holds"
-    state = ("found" if one.found else "not found") + ("" if one.as_recorded else ", CHANGED")
-    state = "no verdict" if one.undecided else state
-    return (
-        f"ZK-{row.issue}", row.release, row.breaks, str(a.depth) if a.depth else a.trouble or "holds", f"{a.states:,}",
-        f"{a.seconds:.1f}", ",".join(row.fix), verdict, f"{b.states:,}", row.published, state,
-    )  # fmt: skip

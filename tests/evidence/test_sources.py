@@ -138,7 +138,7 @@ def test_the_check_names_what_is_stale(tmp_path: Path, capsys: pytest.CaptureFix
     empty = tmp_path / "recorded.json"
     empty.write_text("{}", encoding="utf-8")
     assert main(["--check", "--file", str(empty)]) == 1
-    said = capsys.readouterr().out
+    said = capsys.readouterr().err
     assert "inductive" in said
     assert "refinement" in said
     assert "zabcheck induct --nodes 3 --txns 2" in said
