@@ -77,6 +77,7 @@ class Simulating(TypedDict, total=False):
     lose: Sequence[str]
     timeout: Sequence[str]
     check: bool
+    properties: Sequence[str]
     engine: str
     budgets: Mapping[str, int]
     start: str
