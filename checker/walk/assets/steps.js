@@ -30,7 +30,7 @@ function choice(s, take) {
     "aria-disabled": s.fails ? "true" : null, on: {click: () => take(s)},
   }, key, make("span", {class: "head"}, s.headline), s.alternative && make("span", {class: "more"}, s.alternative),
   ...s.spends.map(name => make("span", {class: "cost"}, `costs 1 of ${name}`)));
-  const out = make("li", {class: s.violates.length || s.fails ? "step bad-step" : "step"}, named);
+  const out = make("li", {class: s.violates.length || s.fails ? "choice bad-step" : "choice"}, named);
   if (s.violates.length) out.append(make("p", {class: "bad"}, `violates ${s.violates.join(", ")}`));
   if (s.fails) out.append(make("p", {class: "bad"}, `meets a run-time error, so it has no state after it: ${s.fails}`));
   if (s.message) out.append(make("p", {class: "faint message"}, s.message));
