@@ -76,6 +76,7 @@ class Exploring(Sizes, total=False):
     memory_limit: str
     symbolic: float
     trace: str | PathLike[str]
+    evidence: str
 
 
 class Simulating(TypedDict, total=False):
@@ -156,12 +157,14 @@ def explore(protocol: AnyProtocol = "zab", **options: Unpack[Exploring]) -> Expl
         RequestError: the question was wrong.
         NoVerdict: it could not be asked at all, as where an initial value would leave its range.
     """
+    from checker.evidence.gathered import with_evidence
     from checker.requests.explore import ExploreRequest, answer
     from checker.requests.keywords import request_of
     from checker.terminal import TerminalWatch
 
     with sentences():
-        return Explored(answer(request_of(ExploreRequest, named(protocol), options), TerminalWatch()))
+        request = request_of(ExploreRequest, named(protocol), options)
+        return Explored(with_evidence(answer(request, TerminalWatch()), request))
 
 
 def simulate(protocol: AnyProtocol = "db19", **options: Unpack[Simulating]) -> Simulated:

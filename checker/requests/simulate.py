@@ -82,10 +82,15 @@ class SimulateRequest(Request):
             RequestError, ConfigError: there is no such run.
         """
         from zabspec.authoring.quorums import system_for
+        from zabspec.roles import roles_of
         from zabspec.simulator.run import Run
 
         protocol = protocol_named(self.protocol)
         quorums, nodes = system_for(self.quorums, self.nodes)
+        amounts = ",".join(f"{name}={n}" for name, n in self.budgets.items())
+        if protocol.declared.roles:
+            roles = roles_of(protocol.roles(protocol.own_budgets(amounts)))
+            nodes = roles.nodes if nodes is None and roles else nodes
         nodes = protocol.nodes if nodes is None else nodes
         if self.proposals is not None and not protocol.transactions:
             raise RequestError(f"--proposals is not for {protocol.name}, which has no transactions")
@@ -104,7 +109,7 @@ class SimulateRequest(Request):
             variant=protocol.combined(self.variant, self.repair),
             network=self.network,
             oracle=self.oracle,
-            budgets=",".join(f"{name}={n}" for name, n in self.budgets.items()),
+            budgets=amounts,
             start=self.start,
             quorums=quorums,
             **delay,

@@ -186,7 +186,7 @@ def test_names_are_data(tmp_path: Path) -> None:
 
 
 def test_no_document_holds_what_xml_forbids() -> None:
-    from traces.pictures.markup import tag, text
+    from traces.pages.markup import tag, text
 
     said = "a\x00\x0b\ud800\ufffe<b>"
     assert text(said) == "a\ufffd\ufffd\ufffd\ufffd&lt;b&gt;"

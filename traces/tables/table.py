@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 __all__ = [
-    "COLUMNS", "KINDS", "OBSERVED", "VERSION", "Part", "Rows", "TableError", "TableWriter", "check_arrow",
-    "empty_columns", "parts_of", "printable", "read_part", "schema",
+    "COLUMNS", "KINDS", "OBSERVED", "ROW", "USUAL", "VERSION", "Part", "Rows", "TableError", "TableWriter",
+    "check_arrow", "empty_columns", "parts_of", "printable", "read_part", "schema",
 ]  # fmt: skip
 
 VERSION = 1
@@ -49,9 +49,11 @@ COLUMNS: tuple[tuple[str, bool, bool, str], ...] = (
     ("digest", False, True, "of the transaction's payload"),
     ("time", False, True, "a tick, a step; never less than in the row before. Rows of one time are one moment"),
     ("peer", False, True, "the other process: of a message, a connection, a cut"),
-    ("message", True, True, "the kind of message, the timer, the role"),
+    ("message", True, True, "the kind of message, the timer, the role; of `run` the kinds that are noted"),
     ("detail", True, True, "of `run` the command line that makes it; of `drop` why"),
+    ("row", False, True, "its place in its run, from 0, where the order of rows may be lost; the column may be absent"),
 )  # fmt: skip
+ROW = "row"
 
 # The kinds of event: what a history is made of, and everything else there is to know.
 OBSERVED = ("abcast", "abdeliver", "accept", "establish", "revise")
@@ -122,13 +124,15 @@ class Rows:
         run: the number of the run.
         nodes: its processes.
         detail: what makes it, as a command line.
+        observes: which of `OBSERVED` its source notes; None: the rows do not say.
     """
 
-    def __init__(self, run: int, nodes: int, detail: str | None = None) -> None:
+    def __init__(self, run: int, nodes: int, detail: str | None = None, observes: Iterable[str] | None = None) -> None:
         self.run = run
         self.columns = empty_columns()
         self.positions: dict[int, int] = {}
-        self.add("run", index=nodes, detail=detail)
+        noted = None if observes is None else ",".join(observes)
+        self.add("run", index=nodes, message=noted, detail=detail)
 
     def add(self, kind: str, process: int | None = None, **values: Any) -> None:
         """Note an event; columns that are not named are null."""
@@ -136,7 +140,7 @@ class Rows:
         if process is not None:
             position = self.positions.get(process, 0)
             self.positions[process] = position + 1
-        values |= {"run": self.run, "process": process, "position": position, "kind": kind}
+        values |= {"run": self.run, "process": process, "position": position, "kind": kind, ROW: len(self)}
         for name, column in self.columns.items():
             column.append(values.get(name))
 
@@ -191,6 +195,7 @@ class TableWriter:
         self.writer = pq.ParquetWriter(
             beside, made, compression="zstd", use_dictionary=sorted(few), write_statistics=["run", "time"],
             data_page_size=1 << 20, write_page_checksum=True,
+            column_encoding={ROW: "DELTA_BINARY_PACKED"} if ROW in made.names else None,
         )  # fmt: skip
         return self
 
@@ -391,6 +396,8 @@ def check_schema(file: Path, found: pa.Schema) -> None:
     import pyarrow as pa
 
     for name, is_text, *_ in COLUMNS:
+        if name == ROW and name not in found.names:
+            continue
         if found.names.count(name) != 1:
             count = "two columns" if name in found.names else "no column"
             raise TableError(f"{file}: an event table has a column {name!r}, and this has {count} of that name")

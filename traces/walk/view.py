@@ -9,8 +9,8 @@ from typing import Any
 from traces.explain.effects import changes
 from traces.explain.names import headline, message_text, process_name
 from traces.explain.text import configuration_text
+from traces.pages.markup import Attributes, tag, text
 from traces.pictures.geometry import HEAD, geometry_of
-from traces.pictures.markup import Attributes, tag, text
 from traces.pictures.picture import Cone, picture_of, rules_changed
 from traces.pictures.states import table_of
 from traces.pictures.svg import diagram
