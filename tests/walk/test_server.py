@@ -240,7 +240,9 @@ def test_a_saved_page_has_the_places_around_a_walk() -> None:
     view = get("view", address=f"{START}&way=0001").json
     mine = data["views"]["0001"]
     assert {k: v for k, v in mine.items() if k != "picture"} == view["place"]
-    assert "".join(data["parts"][k] for k in mine["picture"]["body"]) == view["picture"]["body"]
+    for kind in ("wide", "narrow"):
+        there = view["picture"][kind]["body"]
+        assert "".join(data["parts"][k] for k in mine["picture"][kind]["body"]) == there
     assert "00011" not in data["views"]
     assert "http://127" not in saved.json["text"]
     assert TOKEN not in saved.json["text"]

@@ -23,7 +23,7 @@ from traces.record.values import state_json
 from zabspec.language.reference import ERRORS, StateView
 from zabspec.language.schema import Role
 from zabspec.language.sentences import sentence_of
-from zabspec.model import Model
+from zabspec.model import Configuration, Model
 
 __all__ = [
     "HOLDS",
@@ -131,6 +131,10 @@ class Place:
         self.walker, self.path, self.steps, self.mark, self.parent = walker, path, steps, mark, parent
 
     @property
+    def configuration(self) -> Configuration:
+        return self.walker.model.configuration
+
+    @property
     def state(self) -> StateView:
         return StateView(self.walker.layout, self.mark.state)
 
@@ -234,6 +238,10 @@ class Walker:
         self.initial = state_json(self.runner.state)
         self.kept: OrderedDict[tuple[int, ...], Place] = OrderedDict()
         self.start = Place(self, (), (), self.runner.mark(), None)
+
+    @property
+    def configuration(self) -> Configuration:
+        return self.model.configuration
 
     # --- places ------------------------------------------------------------------------------------
 
