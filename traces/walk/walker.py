@@ -201,7 +201,7 @@ class Place:
             source,
             self.walker.initial,
             self.steps,
-            package_version("zabcheck"),
+            self.walker.tool,
             premise_of=name if premise is not None and prop is None else "",
             walked=self.walker.model,
         )
@@ -229,6 +229,7 @@ class Walker:
     def __init__(self, model: Model, judged: Sequence[Property]) -> None:
         self.model, self.judged = model, tuple(p for p in judged if p.of != RUNTIME)
         self.layout = model.program.layout
+        self.tool = package_version("zabcheck")
         try:
             self.runner = Runner(model)
         except ERRORS as error:
