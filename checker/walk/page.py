@@ -123,7 +123,7 @@ def saved_page(found: Served, address: Address, whole_way: Place, levels: int) -
     for way, place in places.items():
         on_walk = way == whole_way.path[: len(way)]
         picture = drawn(whole_way, len(way)) if on_walk else drawn(place, len(way))
-        for kind in ("wide", "narrow"):
+        for kind in ("desk", "phone"):
             picture[kind]["body"] = pieces(picture[kind]["body"], parts)
         views[way_text(way)] = {**shown(place), "picture": picture}
     data = {

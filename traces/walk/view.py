@@ -60,7 +60,7 @@ def said(walker: Walker, step: Step) -> dict[str, Any]:
     """Who takes a step, what the source calls it, and the message that it is about."""
     return {
         "headline": headline(step),
-        "words": [list(pair) for pair in words_of(walker.model, step)],
+        "docs": [list(pair) for pair in words_of(walker.model, step)],
         "message": message_text(step.message, walker.model) if step.message is not None else "",
     }
 
@@ -170,8 +170,8 @@ def drawn(whole: Place, at: int) -> dict[str, Any]:
     beyond = Cone(at, frozenset(range(at + 1, count + 1))) if at < count else None
     picture = picture_of(whole.trace(), beyond)
     return {
-        "wide": lanes(picture, geometry_of(picture)),
-        "narrow": lanes(picture, geometry_of(picture, narrow=True)),
+        "desk": lanes(picture, geometry_of(picture)),
+        "phone": lanes(picture, geometry_of(picture, narrow=True)),
         "headlines": [row.headline for row in picture.rows],
     }
 

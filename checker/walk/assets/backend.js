@@ -66,7 +66,7 @@ export class FileBackend {
     const here = writeAddress({...a, way: whole});
     return {
       address: here, command: `zabcheck walk '${here}'`, about: this.data.about, ahead: whole.length - a.at,
-      place: found, picture: {...found.picture, wide: joined("wide"), narrow: joined("narrow")},
+      place: found, picture: {...found.picture, desk: joined("desk"), phone: joined("phone")},
     };
   }
 }

@@ -10,7 +10,7 @@ export function showLanes(view, go) {
     return;
   }
   const room = Math.max(320, find("main").clientWidth * (innerWidth > 900 ? .46 : 1) - 30);
-  const drawn = picture.wide.width > room ? picture.narrow : picture.wide;
+  const drawn = picture.desk.width > room ? picture.phone : picture.desk;
   const heads = make("div", {class: "heads"}, drawing(drawn.heads)), body = drawing(drawn.body);
   inside.append(heads, body);
   for (const ground of body.querySelectorAll("g.ground")) {

@@ -34,7 +34,7 @@ function choice(s, take) {
   if (s.violates.length) out.append(make("p", {class: "bad"}, `violates ${s.violates.join(", ")}`));
   if (s.fails) out.append(make("p", {class: "bad"}, `meets a run-time error, so it has no state after it: ${s.fails}`));
   if (s.message) out.append(make("p", {class: "faint message"}, s.message));
-  for (const [name, said] of s.words) out.append(make("p", {class: "words", title: said}, make("b", {}, name), ` ${said}`));
+  for (const [name, said] of s.docs) out.append(make("p", {class: "words", title: said}, make("b", {}, name), ` ${said}`));
   if (s.changes.length) out.append(changes(s.changes));
   return out;
 }
