@@ -196,8 +196,10 @@ def cards() -> list[Card]:
             WalkRequest(broken),
         ),
         Card("ZK-4643", "A known bug of ZooKeeper: a release with every other known fix.", request_of_row("ZK-4643")),
-        Card("db-19", "The broadcast of a lecture, over datagrams.", WalkRequest(ModelRequest("db19"))),
         Card(
-            "LADIS'08", "A simple totally ordered broadcast, as in the first paper.", WalkRequest(ModelRequest("ladis"))
+            "db-19",
+            "ZAB as the lab db-19 has it, with its own election, over datagrams.",
+            WalkRequest(ModelRequest("db19")),
         ),
+        Card("LADIS'08", "ZAB as the first paper describes it.", WalkRequest(ModelRequest("ladis"))),
     ]

@@ -125,7 +125,7 @@ class Jobs:
         if number not in self.all:
             raise WalkError(f"there is no search {number}")
         job = self.all[number]
-        return {"state": job.state, "said": job.said, "address": job.address}
+        return {"state": job.state, "sentence": job.said, "address": job.address}
 
     def cancel(self, number: int) -> None:
         """End a job. What has been found stays."""

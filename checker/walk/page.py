@@ -14,6 +14,7 @@ from shlex import quote
 from typing import Any
 
 from checker.walk.served import Served
+from traces.pages.colours import variables
 from traces.pictures.svg import STYLE
 from traces.walk.address import Address, way_text
 from traces.walk.view import about, drawn, shown
@@ -33,7 +34,7 @@ MODULES = (
     "dialogs.js",
     "app.js",
 )
-STYLES = ("walk.css", "picture.css")
+STYLES = ("picture.css", "walk.css")
 LARGEST = 24 << 20  # bytes of a saved page
 MOST = 4000  # places in it
 IMPORT = re.compile(r"^import \{[^}]*\} from \"\./[a-z]+\.js\";\n", re.MULTILINE)
@@ -54,7 +55,7 @@ class Asset:
 
     def data(self) -> str:
         """Its content."""
-        return STYLE if self.name == "picture.css" else read(self.name)
+        return f"{variables()}{STYLE}" if self.name == "picture.css" else read(self.name)
 
 
 def read(name: str) -> str:
@@ -122,7 +123,9 @@ def saved_page(found: Served, address: Address, whole_way: Place, levels: int) -
     for way, place in places.items():
         on_walk = way == whole_way.path[: len(way)]
         picture = drawn(whole_way, len(way)) if on_walk else drawn(place, len(way))
-        views[way_text(way)] = {**shown(place), "picture": {**picture, "body": pieces(picture["body"], parts)}}
+        for kind in ("desk", "phone"):
+            picture[kind]["body"] = pieces(picture[kind]["body"], parts)
+        views[way_text(way)] = {**shown(place), "picture": picture}
     data = {
         "address": found.address(whole_way.path, address.at).text,
         "command": f"zabcheck walk {quote(found.address(whole_way.path, address.at).text)}",

@@ -7,7 +7,6 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib.metadata import version as package_version
 
 from checker.errors import RequestError
 from checker.requests.walk import WalkRequest, answer, request_of_address
@@ -42,9 +41,7 @@ class Served:
     def address(self, way: tuple[int, ...] = (), at: int | None = None) -> Address:
         """The address of a place."""
         first = address_of(self.request)
-        return replace(
-            first, way=way, at=len(way) if at is None else at, made=self.made, tool=package_version("zabcheck")
-        )
+        return replace(first, way=way, at=len(way) if at is None else at, made=self.made, tool=self.walker.tool)
 
 
 class Serving:
@@ -76,7 +73,7 @@ class Serving:
                 for old in others[:-MOST]:
                     del self.known[old]
             self.known.move_to_end(key)
-        address.check(found.made, package_version("zabcheck"))
+        address.check(found.made, found.walker.tool)
         return found
 
     def made(self, key: str, address: Address) -> Served:

@@ -31,12 +31,12 @@ class Card:
 
     Attributes:
         title: what it is.
-        words: why one would walk there.
+        summary: why one would walk there.
         request: the model.
     """
 
     title: str
-    words: str
+    summary: str
     request: WalkRequest
 
 
@@ -65,7 +65,7 @@ class Service:
 
     def start(self, given: Fields) -> dict[str, Any]:
         """Where a walk begins."""
-        cards = [{"title": c.title, "words": c.words, "address": address_of(c.request).text} for c in self.cards]
+        cards = [{"title": c.title, "summary": c.summary, "address": address_of(c.request).text} for c in self.cards]
         return {"address": self.first, "cards": cards}
 
     def view(self, given: Fields) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Service:
         return {
             "name": f"zabcheck-{name}.trace.json",
             "text": trace_text(trace),
-            "said": f"{len(trace.steps)} steps, replayed in the simulator",
+            "sentence": f"{len(trace.steps)} steps, replayed in the simulator",
         }
 
     def page(self, given: Fields) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class Service:
         levels = given.number("levels", 1, 2)
         with self.serving.at(address) as (found, _, whole):
             made = saved_page(found, replace(address, at=min(address.at, len(whole.path))), whole, levels)
-        return {"name": "zabcheck-walk.html", "text": made.text, "said": made.said}
+        return {"name": "zabcheck-walk.html", "text": made.text, "sentence": made.said}
 
     def job(self, given: Fields) -> dict[str, Any]:
         """Begin to look for a way."""

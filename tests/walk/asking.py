@@ -15,7 +15,7 @@ from checker.walk.continuing import Bounds
 from checker.walk.served import Serving, address_of
 from checker.walk.service import Service
 
-__all__ = ["BROKEN", "HOST", "OWN", "TOKEN", "Answered", "Asked", "ask", "served"]
+__all__ = ["BROKEN", "HOST", "OWN", "TOKEN", "Query", "Response", "ask", "served"]
 
 HOST, TOKEN = "127.0.0.1:43210", "0123456789abcdef" * 2
 NONE = {"timeouts": 0, "crashes": 0, "losses": 0}
@@ -31,7 +31,7 @@ def served(*requests: WalkRequest, bounds: Bounds | None = None) -> tuple[Servic
 
 
 @dataclass
-class Asked:
+class Query:
     """A request; as it is, one that is answered.
 
     Attributes:
@@ -49,7 +49,7 @@ class Asked:
 
 
 @dataclass
-class Answered:
+class Response:
     """What was answered."""
 
     status: int
@@ -61,7 +61,7 @@ class Answered:
         return json.loads(self.data)
 
 
-def ask(app: Guard, asked: Asked) -> Answered:
+def ask(app: Guard, asked: Query) -> Response:
     """Ask, and return what was answered."""
     named = [
         ("host", asked.host),
@@ -94,4 +94,4 @@ def ask(app: Guard, asked: Asked) -> Answered:
     asyncio.run(app(scope, receive, send))  # type: ignore[arg-type]
     head = sent[0]
     data = b"".join(m.get("body", b"") for m in sent[1:])
-    return Answered(head["status"], {k.decode(): v.decode() for k, v in head["headers"]}, data)
+    return Response(head["status"], {k.decode(): v.decode() for k, v in head["headers"]}, data)

@@ -17,7 +17,7 @@ from checker.walk.continuing import Bounds
 from checker.walk.page import ASSETS, MODULES, joined, opened
 from checker.walk.served import address_of
 from checker.walk.service import Service
-from tests.walk.asking import BROKEN, HOST, OWN, TOKEN, Answered, Asked, ask, served
+from tests.walk.asking import BROKEN, HOST, OWN, TOKEN, Query, Response, ask, served
 from traces import read_trace, verify
 from traces.replay.replay import replay
 
@@ -30,8 +30,8 @@ def server() -> tuple[Service, Guard]:
     return served(BROKEN, OWN)
 
 
-def get(what: str, **body: object) -> Answered:
-    return ask(server()[1], Asked(what, body))
+def get(what: str, **body: object) -> Response:
+    return ask(server()[1], Query(what, body))
 
 
 def test_a_view_has_all_of_a_place() -> None:
@@ -50,10 +50,10 @@ def test_a_view_has_all_of_a_place() -> None:
 def test_the_page_and_its_files_are_served() -> None:
     """The page names files that there are, and every one is given; none needs the token, and none says it."""
     app = server()[1]
-    page = ask(app, Asked("/", method="GET", origin=(), token=()))
+    page = ask(app, Query("/", method="GET", origin=(), token=()))
     assert page.status == 200
     for name in ASSETS:
-        found = ask(app, Asked(f"/assets/{name}", method="GET", origin=(), token=()))
+        found = ask(app, Query(f"/assets/{name}", method="GET", origin=(), token=()))
         assert found.status == 200
         assert TOKEN.encode() not in found.data
     assert b"https://" not in page.data
@@ -128,9 +128,9 @@ ADDRESSES = [
 ]  # fmt: skip
 
 
-def hostile(source: random.Random) -> Asked:
+def hostile(source: random.Random) -> Query:
     """A request that has something wrong with it."""
-    asked = Asked(source.choice(["view", "trace", "page", "job", "start", "progress", "cancel"]), {"address": START})
+    asked = Query(source.choice(["view", "trace", "page", "job", "start", "progress", "cancel"]), {"address": START})
     kind = source.randrange(8)
     if kind == 0:
         asked.host = source.choice(HOSTS)
@@ -199,16 +199,16 @@ def test_a_search_finds_the_shortest_way() -> None:
     begin = lambda **more: get("job", **({"address": START, "goal": "violation", "here": False} | more)).json["job"]  # noqa: E731
     any_of_them = ended(begin(property=""))
     assert any_of_them["state"] == "found"
-    assert "11 steps" in any_of_them["said"]
+    assert "11 steps" in any_of_them["sentence"]
     on = ended(begin(property="durability", address=f"{START}&at=4&way=0000", here=True))
-    assert "a shortest way from there that violates durability: 7 steps" in on["said"]
+    assert "a shortest way from there that violates durability: 7 steps" in on["sentence"]
     view = get("view", address=on["address"]).json
     assert "durability" in {p["name"] for p in view["place"]["properties"] if p["verdict"] == "violated"}
     premise = ended(begin(property="integrity", goal="witness"))
-    assert "meets the premise of integrity" in premise["said"]
+    assert "meets the premise of integrity" in premise["sentence"]
     none = ended(begin(property="primary-integrity", address=GOOD, here=True))
     assert none["state"] == "none"
-    assert "were looked at" in none["said"]
+    assert "were looked at" in none["sentence"]
     assert get("job", address=START, goal="violation", property="nothing", here=False).status == 400
 
 
@@ -216,13 +216,13 @@ def test_a_search_ends_when_it_is_cancelled() -> None:
     """Cancelled, a search of many states ends; closing the server ends all of them."""
     service, app = served(BROKEN, bounds=Bounds(threads=1, time_limit=60))
     job = ask(
-        app, Asked("job", {"address": "zab?nodes=4", "goal": "violation", "property": "agreement", "here": False})
+        app, Query("job", {"address": "zab?nodes=4", "goal": "violation", "property": "agreement", "here": False})
     )
     service.close()
     thread = service.jobs.all[job.json["job"]].thread
     assert thread is not None
     thread.join(30)
-    assert ask(app, Asked("progress", {"job": 1})).json["state"] == "cancelled"
+    assert ask(app, Query("progress", {"job": 1})).json["state"] == "cancelled"
 
 
 # --- a page without a server -----------------------------------------------------------------------
@@ -240,7 +240,9 @@ def test_a_saved_page_has_the_places_around_a_walk() -> None:
     view = get("view", address=f"{START}&way=0001").json
     mine = data["views"]["0001"]
     assert {k: v for k, v in mine.items() if k != "picture"} == view["place"]
-    assert "".join(data["parts"][k] for k in mine["picture"]["body"]) == view["picture"]["body"]
+    for kind in ("desk", "phone"):
+        there = view["picture"][kind]["body"]
+        assert "".join(data["parts"][k] for k in mine["picture"][kind]["body"]) == there
     assert "00011" not in data["views"]
     assert "http://127" not in saved.json["text"]
     assert TOKEN not in saved.json["text"]

@@ -173,5 +173,5 @@ def test_a_view_says_each_step_and_its_changes() -> None:
             assert "was" not in now or now["was"] != now["now"]
     assert {b["name"]: b["left"] for b in view["budgets"]}["crashes"] == place.json["crashes_left"]
     assert about(walker("zab"))["processes"] == ["p0", "p1", "p2"]
-    assert drawn(place, 3)["body"].count('opacity="0.2"') > 0
-    assert 'opacity="0.2"' not in drawn(place, 6)["body"]
+    assert drawn(place, 3)["desk"]["body"].count('opacity="0.2"') > 0
+    assert 'opacity="0.2"' not in drawn(place, 6)["desk"]["body"]

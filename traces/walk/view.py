@@ -10,19 +10,21 @@ from traces.explain.effects import changes
 from traces.explain.names import headline, message_text, process_name
 from traces.explain.text import configuration_text
 from traces.pages.markup import Attributes, tag, text
-from traces.pictures.geometry import HEAD, geometry_of
-from traces.pictures.picture import Cone, picture_of, rules_changed
+from traces.pictures.geometry import HEAD, Geometry, geometry_of
+from traces.pictures.picture import Cone, Picture, picture_of, rules_changed
 from traces.pictures.states import table_of
 from traces.pictures.svg import diagram
 from traces.pictures.words import words_of
 from traces.record.trace import Step, Trace
 from traces.walk.walker import UNDECIDED, VIOLATED, Place, Possible, Verdict, Walker
+from zabspec.language.notation import naming_processes, with_names
 
 __all__ = ["about", "drawn", "shown"]
 
 CROP = HEAD - 8  # of the diagram, where the names of the lanes are: these stay in sight by themselves
 
 
+@naming_processes
 def about(walker: Walker) -> dict[str, Any]:
     """What is so of a model at every place: its configuration, which rules it changes, its processes."""
     c = walker.model.configuration
@@ -33,6 +35,7 @@ def about(walker: Walker) -> dict[str, Any]:
     }
 
 
+@naming_processes
 def shown(place: Place) -> dict[str, Any]:
     """A place, but for the picture of the way to it."""
     return {
@@ -57,7 +60,7 @@ def said(walker: Walker, step: Step) -> dict[str, Any]:
     """Who takes a step, what the source calls it, and the message that it is about."""
     return {
         "headline": headline(step),
-        "words": [list(pair) for pair in words_of(walker.model, step)],
+        "docs": [list(pair) for pair in words_of(walker.model, step)],
         "message": message_text(step.message, walker.model) if step.message is not None else "",
     }
 
@@ -102,7 +105,7 @@ def verdict(place: Place, v: Verdict) -> dict[str, Any]:
         "source": v.property.source,
         "premise": " ".join(v.property.premise.split()),
         "verdict": v.verdict,
-        "because": v.because or (f"The state violates {v.property.name}." if v.verdict == VIOLATED else ""),
+        "because": with_names(v.because) or (f"The state violates {v.property.name}." if v.verdict == VIOLATED else ""),
         "events": [list(pair) for pair in events],
         "premise_at": v.premise_at,
         "violated_at": v.violated_at,
@@ -155,6 +158,7 @@ def fields(place: Place) -> list[dict[str, Any]]:
 # --- the picture -----------------------------------------------------------------------------------
 
 
+@naming_processes
 def drawn(whole: Place, at: int) -> dict[str, Any]:
     """A way as lanes: their heads, which stay in sight, and the steps; what is beyond a step is faint.
 
@@ -165,19 +169,25 @@ def drawn(whole: Place, at: int) -> dict[str, Any]:
     count = len(whole.path)
     beyond = Cone(at, frozenset(range(at + 1, count + 1))) if at < count else None
     picture = picture_of(whole.trace(), beyond)
-    g = geometry_of(picture)
-    width = g.column  # what steps are called is beside their dots, and in the text below
+    return {
+        "desk": lanes(picture, geometry_of(picture)),
+        "phone": lanes(picture, geometry_of(picture, narrow=True)),
+        "headlines": [row.headline for row in picture.rows],
+    }
+
+
+def lanes(picture: Picture, g: Geometry) -> dict[str, Any]:
+    """The lanes with their heads apart, and the middle of the lane of each step. What steps are called is beside their
+    dots, and in the text below: the column of it is left out."""
     heads = "".join(
         tag("text", {"class": "strong", "x": x, "y": 17, "text-anchor": "middle"}, text(name))
         for name, x in zip(picture.lanes, g.lanes, strict=True)
     )
     return {
-        "width": round(width),
+        "width": round(g.column),
         "lanes": [round(g.lanes[row.processes[0]]) if row.processes else 0 for row in picture.rows],
-        "heads": svg(heads, width, 0, 24),
-        "body": svg(diagram(picture, g), width, CROP, g.height - CROP),
-        "headlines": [row.headline for row in picture.rows],
-        "faults": [row.number for row in picture.rows if row.fault],
+        "heads": svg(heads, g.column, 0, 24),
+        "body": svg(diagram(picture, g), g.column, CROP, g.height - CROP),
     }
 
 

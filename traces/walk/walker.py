@@ -23,7 +23,7 @@ from traces.record.values import state_json
 from zabspec.language.reference import ERRORS, StateView
 from zabspec.language.schema import Role
 from zabspec.language.sentences import sentence_of
-from zabspec.model import Model
+from zabspec.model import Configuration, Model
 
 __all__ = [
     "HOLDS",
@@ -131,6 +131,10 @@ class Place:
         self.walker, self.path, self.steps, self.mark, self.parent = walker, path, steps, mark, parent
 
     @property
+    def configuration(self) -> Configuration:
+        return self.walker.model.configuration
+
+    @property
     def state(self) -> StateView:
         return StateView(self.walker.layout, self.mark.state)
 
@@ -197,7 +201,7 @@ class Place:
             source,
             self.walker.initial,
             self.steps,
-            package_version("zabcheck"),
+            self.walker.tool,
             premise_of=name if premise is not None and prop is None else "",
             walked=self.walker.model,
         )
@@ -225,6 +229,7 @@ class Walker:
     def __init__(self, model: Model, judged: Sequence[Property]) -> None:
         self.model, self.judged = model, tuple(p for p in judged if p.of != RUNTIME)
         self.layout = model.program.layout
+        self.tool = package_version("zabcheck")
         try:
             self.runner = Runner(model)
         except ERRORS as error:
@@ -234,6 +239,10 @@ class Walker:
         self.initial = state_json(self.runner.state)
         self.kept: OrderedDict[tuple[int, ...], Place] = OrderedDict()
         self.start = Place(self, (), (), self.runner.mark(), None)
+
+    @property
+    def configuration(self) -> Configuration:
+        return self.model.configuration
 
     # --- places ------------------------------------------------------------------------------------
 

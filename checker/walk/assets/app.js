@@ -74,7 +74,7 @@ function saveTrace() {
     announce("replaying the walk ...");
     const saved = await backend.ask("trace", {address: standing(view.address, position())});
     saveAs(saved.name, saved.text, "application/json");
-    announce(`Saved as ${saved.name}: ${saved.said}. Every command takes it, such as zabcheck export.`);
+    announce(`Saved as ${saved.name}: ${saved.sentence}. Every command takes it, such as zabcheck export.`);
   });
 }
 
@@ -83,7 +83,7 @@ function savePage() {
     announce("walking around ...");
     const saved = await backend.ask("page", {address: view.address, levels});
     saveAs(saved.name, saved.text, "text/html");
-    announce(`Saved as ${saved.name}: ${saved.said}.`);
+    announce(`Saved as ${saved.name}: ${saved.sentence}.`);
   }));
 }
 

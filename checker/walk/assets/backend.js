@@ -62,11 +62,11 @@ export class FileBackend {
       throw new Refusal(`This file has the places up to ${this.data.levels} away from its walk. To go on from here: zabcheck walk '${on}'`);
     }
     const whole = this.data.views[wayText(a.way)] ? a.way : way;
-    const body = found.picture.body.map(k => this.data.parts[k]).join("");
+    const joined = kind => ({...found.picture[kind], body: found.picture[kind].body.map(k => this.data.parts[k]).join("")});
     const here = writeAddress({...a, way: whole});
     return {
       address: here, command: `zabcheck walk '${here}'`, about: this.data.about, ahead: whole.length - a.at,
-      place: found, picture: {...found.picture, body},
+      place: found, picture: {...found.picture, desk: joined("desk"), phone: joined("phone")},
     };
   }
 }

@@ -23,10 +23,13 @@ export function help() {
 }
 
 export function cards(list, open) {
-  const all = list.map(c => make("li", {}, make("button", {type: "button", class: "card", on: {click: () => { find("#dialog").close(); open(c.address); }}},
-    make("b", {}, c.title), make("span", {}, c.words))));
-  openDialog("Where to begin", make("ul", {class: "cards"}, ...all),
+  let chosen = list[0].address;  // whoever closes this begins there: the page is never empty
+  const all = list.map(c => make("li", {}, make("button", {type: "button", class: "card", on: {click: () => { chosen = c.address; find("#dialog").close(); }}},
+    make("b", {}, c.title), make("span", {}, c.summary))));
+  const dialog = openDialog("Where to begin", make("ul", {class: "cards"}, ...all),
     make("p", {class: "faint"}, "Your own protocol: zabcheck walk --protocol FILE.py. Any option of a model, a trace file, or a row such as ZK-4643 goes there too."));
+  dialog.addEventListener("close", () => open(chosen), {once: true});
+  all[0].firstChild.focus();
 }
 
 // A list of properties; each begins a search.
@@ -56,10 +59,10 @@ async function search(backend, view, goal, property, here, open) {
     for (let pause = 80; !over; pause = Math.min(1000, pause * 1.4)) {
       const told = await backend.ask("progress", {job});
       if (over) return;
-      said.textContent = told.said;
+      said.textContent = told.sentence;
       if (told.state === "running") { await new Promise(done => setTimeout(done, pause)); continue; }
       over = true;
-      if (told.state === "found") { dialog.close(); await open(told.address); announce(told.said); } else stop.textContent = "Close";
+      if (told.state === "found") { dialog.close(); await open(told.address); announce(told.sentence); } else stop.textContent = "Close";
     }
   } catch (problem) {
     over = true;

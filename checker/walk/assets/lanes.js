@@ -9,7 +9,9 @@ export function showLanes(view, go) {
     inside.append(make("p", {class: "faint"}, "Nothing has happened yet. Take a step: press its number, or click it."));
     return;
   }
-  const heads = make("div", {class: "heads"}, drawing(picture.heads)), body = drawing(picture.body);
+  const room = Math.max(320, find("main").clientWidth * (innerWidth > 900 ? .46 : 1) - 30);
+  const drawn = picture.desk.width > room ? picture.phone : picture.desk;
+  const heads = make("div", {class: "heads"}, drawing(drawn.heads)), body = drawing(drawn.body);
   inside.append(heads, body);
   for (const ground of body.querySelectorAll("g.ground")) {
     const number = Number(ground.dataset.step);
@@ -17,9 +19,9 @@ export function showLanes(view, go) {
     ground.addEventListener("click", () => go(number));
   }
   inside.append(asText(picture, place.depth, go));
-  find("main").style.setProperty("--lanes", `${picture.width + 20}px`);
+  find("main").style.setProperty("--lanes", `${drawn.width + 20}px`);
   inside.scrollLeft = left;
-  keepInSight(inside, heads, body.querySelector("g.chosen"), picture.lanes[place.depth - 1]);
+  keepInSight(inside, heads, body.querySelector("g.chosen"), drawn.lanes[place.depth - 1]);
 }
 
 function keepInSight(inside, heads, chosen, lane) {

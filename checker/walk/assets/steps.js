@@ -30,11 +30,11 @@ function choice(s, take) {
     "aria-disabled": s.fails ? "true" : null, on: {click: () => take(s)},
   }, key, make("span", {class: "head"}, s.headline), s.alternative && make("span", {class: "more"}, s.alternative),
   ...s.spends.map(name => make("span", {class: "cost"}, `costs 1 of ${name}`)));
-  const out = make("li", {class: s.violates.length || s.fails ? "step bad-step" : "step"}, named);
+  const out = make("li", {class: s.violates.length || s.fails ? "choice bad-step" : "choice"}, named);
   if (s.violates.length) out.append(make("p", {class: "bad"}, `violates ${s.violates.join(", ")}`));
   if (s.fails) out.append(make("p", {class: "bad"}, `meets a run-time error, so it has no state after it: ${s.fails}`));
   if (s.message) out.append(make("p", {class: "faint message"}, s.message));
-  for (const [name, said] of s.words) out.append(make("p", {class: "words", title: said}, make("b", {}, name), ` ${said}`));
+  for (const [name, said] of s.docs) out.append(make("p", {class: "words", title: said}, make("b", {}, name), ` ${said}`));
   if (s.changes.length) out.append(changes(s.changes));
   return out;
 }
