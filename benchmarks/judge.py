@@ -25,7 +25,7 @@ from traces.judging.blocks_kernel import sum_blocks
 from traces.judging.judge import judge_on_spark, judge_plainly, read_units
 from traces.judging.kernel import judge_runs
 from traces.spark.session import session
-from traces.tables.table import COLUMNS, USUAL, TableWriter, schema
+from traces.tables.table import COLUMNS, ROW, USUAL, TableWriter, schema
 from zabspec.language.kernels import machine
 
 
@@ -87,6 +87,8 @@ def one_run(txns: int, nodes: int) -> dict[str, Any]:
                 note("accept", p, primary_epoch=e, **txn(t))
             for p in range(nodes):
                 note("abdeliver", p, **{"pass": passing if p == 0 else 0}, index=len(made) - 1, **txn(t))
+    for k, row in enumerate(rows):
+        row[ROW] = k
     names = [name for name, *_ in COLUMNS if name not in ("message", "detail")]
     columns: dict[str, Any] = {
         name: np.array([NULL if (x := r.get(name)) is None else x for r in rows], np.int64)
@@ -145,7 +147,7 @@ def one_history(path: Path, deliveries: int, nodes: int = 3) -> int:
                 "primary_epoch": np.where(p < 0, epoch, NULL), "attempt": np.where(p < 0, 0, NULL),
                 "pass": np.where(p < 0, NULL, 0), "index": np.where(p < 0, NULL, k), "epoch": epoch,
                 "counter": np.where(k < half, k + 1, k - half + 1), "identity": k + 1, "digest": k * 7919 + 13,
-                "time": at,
+                "time": at, ROW: rows + np.arange(len(k)),
             }  # fmt: skip
             kind = pa.DictionaryArray.from_arrays(pa.array((p >= 0).astype(np.int32)), kinds)
             writer.add_part(table_of(columns, kind))

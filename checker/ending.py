@@ -26,7 +26,7 @@ from checker.errors import NoVerdict, RequestError
 from checker.output_files import append_file, never, write_all, write_file
 from checker.pager import paged
 from checker.plain_text import Verbatim, one_line, plain, sentence
-from zabspec.files import is_cwd_gone
+from zabspec.files import is_cwd_gone, without_secrets
 from zabspec.signals import SignalHandler
 
 __all__ = [
@@ -437,7 +437,7 @@ def error_report(problem: BaseException, words: Sequence[str]) -> str:
     for name in ("zabcheck", "click", "llvmlite", "rich", "z3-solver", "numpy", "pandas", "pyarrow", "pyspark"):
         with contextlib.suppress(PackageNotFoundError):
             versions.append(f"{name} {version(name)}")
-    return (
+    return without_secrets(
         "zabcheck met an error that it did not foresee. Please report it, with this file.\n\n"
         f"command: {shlex.join(['zabcheck', *words])}\n"
         f"python: {sys.version}\nmachine: {platform.platform()}\nversions: {', '.join(versions)}\n\n"

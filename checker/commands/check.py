@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import INPUT, PATH, Answer, Subcommand, near
+from checker.commands.common import INPUT, PATH, Answer, Subcommand
 from checker.commands.publishing import Files, files_of, format_options, publish
 from checker.ending import refused
 from checker.errors import RequestError
-from checker.report.progress import StatusLine
 
 if TYPE_CHECKING:
-    from checker.ci.configuration import Check, Matrix
     from checker.ci.result import CheckResult
 
-__all__ = ["CheckOutputs", "answer_of", "check", "file_options", "for_machines", "result_of"]
+__all__ = ["CheckOutputs", "answer_of", "check", "file_options", "for_machines"]
 
 EXAMPLES = """\b
 Examples:
@@ -99,6 +97,7 @@ def checked(file: Path | None, only: Sequence[str], changed_since: str | None, o
     """
     from checker.ci.changed import changed_lines
     from checker.ci.configuration import MatrixError, default_file, read_matrix
+    from checker.ci.selection import chosen, result_of
 
     written = CheckOutputs.of(outputs)
     try:
@@ -109,54 +108,6 @@ def checked(file: Path | None, only: Sequence[str], changed_since: str | None, o
     except MatrixError as problem:
         raise click.UsageError(str(problem)) from None
     return answer_of(result, written)
-
-
-def chosen(matrix: Matrix, only: Sequence[str], revision: str | None) -> dict[str, str]:
-    """The checks that are left out, each with why.
-
-    Raises:
-        UsageError: there is no such check.
-        MatrixError: there is no such commit.
-    """
-    from checker.ci.changed import touched
-
-    names = [c.name for c in matrix.checks]
-    for name in only:
-        if name not in names:
-            raise click.UsageError(
-                f"there is no check {name!r}{near(name, names) or '; there are ' + ', '.join(names)}"
-            )
-    out = {name: "another was asked for" for name in names if only and name not in only}
-    if revision is not None:
-        kept = {c.name for c in touched(matrix, revision)}
-        out |= {name: f"nothing that it rests on has changed since {revision}" for name in names if name not in kept}
-    return out
-
-
-def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: str = "check") -> CheckResult:
-    """Ask what is not left out.
-
-    Raises:
-        MatrixError: a question is wrong.
-    """
-    from checker.ci.judging import far_ahead, left_out
-    from checker.ci.result import CheckResult
-    from checker.ci.running import asked_by, outcomes
-
-    asked = asked_by(matrix, [c for c in matrix.checks if c.name not in left])
-    with StatusLine() as line:
-        begun = iter(range(1, len(asked) + 1))
-
-        def watch(check: Check) -> None:
-            said = f"{check.name} ({next(begun)} of {len(asked)})"
-            if line.terminal:
-                line.show(said)
-            elif line.due_seldom():
-                line.say(said)
-
-        found = {o.check.name: o for o in outcomes(asked, matrix.known, today, watch)}
-    whole = [found.get(c.name) or left_out(c, left[c.name]) for c in matrix.checks]
-    return CheckResult(matrix.path, whole, what, warnings=far_ahead(matrix.known, today))
 
 
 # --- the answer ------------------------------------------------------------------------------------

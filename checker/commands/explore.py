@@ -45,8 +45,12 @@ def explore(**flags: Any) -> Answer:
         shown = next((v.counterexample.trace for v in report.violations.values()), None)
         return publish(report, as_json, files, page_files(flags["html"], shown))
     from checker.ci.advice import advised
+    from checker.evidence.gathered import with_evidence
+    from checker.report.progress import StatusLine
 
     explored = advised(exploring.answer(request, watch))
+    with StatusLine() as status:
+        explored = with_evidence(explored, request, status.update)
     taken = saved_over([c.path for c in explored.counterexamples.values() if c.path], files)
     written = {name: path for name, path in files.items() if name not in taken}
     return publish(explored, as_json, written, troubles=[*taken.values()])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from checker.report import result
+from checker.report.audit_forecast import forecast_json, forecast_lines
 from checker.report.result import ERROR, FAILURE, SKIPPED, Part, Place, Result, Rule, Verdict, installed_version
 from checker.report.sources import top_of
 from traces.explain.folding import WIDTH
@@ -138,6 +139,7 @@ class AuditReport(Result):
         counts = self.sentence.split(": ", 1)[1]
         lines = [headline(audit), counts, *(f"  {s.name}: {server_line(s)}" for s in audit.servers)]
         parts = ["\n".join(lines), "\n".join(start_lines(audit))]
+        parts += ["\n".join(forecast_lines(audit.forecast))] if audit.forecast is not None else []
         parts += ["\n".join(finding_text(f)) for f in audit.told(*GRAVE)]
         if notes := audit.told(NOTE):
             lines = ["Notes: odd, and legitimate"]
@@ -195,7 +197,11 @@ class AuditReport(Result):
     def page(self) -> str:
         from checker.report.audit_page import as_html
 
-        return as_html(self.audit, self.sentence, headline(self.audit), start_sentences(self.audit), in_words)
+        ahead = self.audit.forecast
+        lines = forecast_lines(ahead) if ahead is not None else []
+        runs = [(", ".join(o.started), o.run) for o in ahead.outcomes] if ahead is not None else []
+        starts = start_sentences(self.audit)
+        return as_html(self.audit, self.sentence, headline(self.audit), starts, in_words, lines, runs)
 
     def as_json(self) -> dict[str, Any]:
         audit = self.audit
@@ -210,6 +216,7 @@ class AuditReport(Result):
             "quorums": audit.quorums,
             "servers": [server_json(s, audit) for s in audit.servers],
             "starts": [start_json(x) for x in audit.starts],
+            "forecast": forecast_json(audit.forecast) if audit.forecast is not None else None,
             "findings": [finding_json(f) for f in audit.told(*GRAVE)],
             "notes": [finding_json(f) for f in audit.told(NOTE)],
             "cannot_be_concluded": audit.open,

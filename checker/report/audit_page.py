@@ -38,12 +38,17 @@ class Mark:
     title: str
 
 
-def as_html(audit: Audit, sentence: str, first: str, starts: list[str], words: Callable[[str, Any], list[str]]) -> str:
+def as_html(
+    audit: Audit, sentence: str, first: str, starts: list[str], words: Callable[[str, Any], list[str]],
+    ahead: list[str], runs: list[tuple[str, list[str]]],
+) -> str:  # fmt: skip
     """The page.
 
     Args:
-        sentence, first, starts: as in the text: counts, whether data is in danger, what starts of what.
+        sentence, first, starts, ahead: as in the text: counts, whether data is in danger, what starts of what, what can
+            happen next.
         words: puts evidence into words.
+        runs: of what can happen who was started, and the steps.
     """
     scale = Scale(audit)
     return (
@@ -54,6 +59,8 @@ def as_html(audit: Audit, sentence: str, first: str, starts: list[str], words: C
             hues=len(PALETTE), epochs=list(scale.epochs()),
             servers=[server_of(s, audit, scale) for s in audit.servers],
             starts=[plain(said) for said in starts],
+            ahead=[plain(said) for said in ahead],
+            runs=[(plain(started), [plain(said) for said in steps]) for started, steps in runs],
             findings=[finding_of(f, words) for f in audit.told(*GRAVE)],
             notes=[(f.code, plain(f.place), plain(f.sentence)) for f in audit.told(NOTE)],
             quorums=plain(audit.quorums), open=[plain(said) for said in audit.open],

@@ -22,6 +22,7 @@ from traces.record.simulated import TooLarge, simulated_trace
 from zabspec.language.kinds import Kind
 from zabspec.language.notation import value_text
 from zabspec.language.schema import Field
+from zabspec.model import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.dump import Dump, FieldDump, Process, digest
 from zabspec.simulator.run import MOST_OBSERVED, Run, Simulator, play, simulator_for
@@ -49,9 +50,15 @@ class Simulation(Result):
     saved: Path | None = None
 
     def __init__(
-        self, run: Run, engine: str, listen: bool = False, check: bool = False, request: Mapping[str, Any] | None = None
+        self,
+        run: Run,
+        engine: str,
+        listen: bool = False,
+        check: bool = False,
+        request: Mapping[str, Any] | None = None,
+        names: tuple[str, ...] = (),
     ) -> None:
-        self.run, self.checked, self.request = run, check, request
+        self.run, self.checked, self.request, self.names = run, check, request, names
         self.fields: list[Field] = []
         self.own: list[dict[str, Any]] = []
         self.processes: list[Process] = []
@@ -74,13 +81,13 @@ class Simulation(Result):
             if listen:
                 simulator, self.events = events_of(self.run, progress.watch)
             if check and self.run.proposals > MOST_OBSERVED:
-                self.verdicts = judge_many(self.run, progress)
+                self.verdicts = judge_many(self.run, progress, self.names)
             elif check:
-                judged, verdicts = judge(self.run, engine, progress.watch)
+                judged, verdicts = judge(self.run, engine, progress.watch, self.names)
                 self.verdicts = [(v, "" if v.held else reason(judged, self.run, v)) for v in verdicts]
-                self.verdicts += not_judged(self.run.protocol, verdicts)
+                self.verdicts += [] if self.names else not_judged(self.run.protocol, verdicts)
                 # telling the reason may have run it again, and not to its end
-                simulator = simulator or judge(self.run, engine)[0]
+                simulator = simulator or judge(self.run, engine, names=self.names)[0]
             if simulator is None:
                 simulator = play(self.run, engine, lambda c, e: progress.watch(simulator_for(c, e)))
             return simulator
@@ -273,16 +280,24 @@ def not_judged(protocol: str, verdicts: Sequence[Verdict]) -> list[tuple[Verdict
     return [(Verdict(p, False, NEVER, judged=False), what.get(p.of, "it asks of messages in flight")) for p in left]
 
 
-def judge_many(run: Run, progress: Progress) -> list[tuple[Verdict, str]]:
+def judge_many(run: Run, progress: Progress, names: tuple[str, ...] = ()) -> list[tuple[Verdict, str]]:
     """The verdicts on a run with more proposals than `invariants/` can hold: it is played in the CPython
     world, and what happens is judged as an event table is. Rows do not tell what is in stable histories.
 
     Raises:
+        ConfigError: no table is judged by one of them.
         SimulationError: as for `play`.
         TableError: what judges tables is not installed.
     """
     from traces.tables.table import check_arrow
 
+    judged = judged_properties(run.protocol, names)
+    untold = [p.name for p in judged if not p.tables]
+    if untold:
+        raise ConfigError(
+            f"runs of at most {MOST_OBSERVED} proposals are judged by {untold[0]}, and this has {run.proposals}: a "
+            f"longer one is judged by its rows, of which none says in which pass a process broadcasts"
+        )
     check_arrow("numpy")
     from traces.judging.single_run import judge_rows
     from traces.tables.recorded import observes, rows_of_run
@@ -290,7 +305,7 @@ def judge_many(run: Run, progress: Progress) -> list[tuple[Verdict, str]]:
     tally = judge_rows(rows_of_run(run, watch=progress.watch, every=False), observes(run.protocol))
     broken = {v.property: v for v in tally.violations}
     out = []
-    for p in judged_properties(run.protocol):
+    for p in judged:
         v = broken.get(p.name)
         if p.of != HISTORY:
             unseen = f"stable histories are looked at in runs of at most {MOST_OBSERVED} proposals"

@@ -4,31 +4,41 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
+from checker.errors import RequestError
 from tests.histories import Abcast, Deliver, History, Instance, Txn
-from tests.judge_tables import made_up, rows_of, written
+from tests.judge_tables import ALL, made_up, rows_of, verdicts_of, written
 from tests.judging.orderly import TXNS, delivery, orderly, txn
 from tests.judging.own_tables import runs, write
+from tests.judging.test_batches import numbered
 from tests.judging.test_judge_definitions import Made
 from tests.judging.test_judge_definitions import rows_of as of_rows
 from tests.judging.test_judge_premises import TABLES
 from tests.patience import HANG, until
 from tests.spark import LocalSpark
+from traces.judging.batches import NUMBERED, Judge
 from traces.judging.judge import judge_on_spark, judge_plainly, read_units
 from traces.judging.own import observed_units
 from traces.judging.runs import JUDGED, KERNEL
-from traces.judging.totals import COUNTS
+from traces.judging.single_run import InMemory
+from traces.judging.totals import COUNTS, judge_unit
 from traces.tables.own import source_of
-from traces.tables.table import TableError
+from traces.tables.table import OBSERVED, Rows, TableError
+from zabcheck.spark import judge, sweep
 
 pytestmark = pytest.mark.slow
 
@@ -39,8 +49,6 @@ LONG = 10**9  # the number of the long run
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Many runs in two files, some of which leave things unknown, and a long run that breaks something in a third."""
-    import random
-
     folder = tmp_path_factory.mktemp("events")
     runs = [
         of_rows(Made(seed).made(), seed) if seed < MADE else rows_of(made_up(random.Random(seed), 20), seed)
@@ -164,3 +172,176 @@ def test_premises_are_those_of_the_definition(shared: None, tmp_path: Path) -> N
         if p.name in KERNEL:
             held = sum(p.name in held for _, held in TABLES.values())
             assert plain.counts[row, COUNTS.index("held")] == held, p.name
+
+
+# --- a DataFrame of events ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def runs_in_memory() -> list[pa.Table]:
+    """Runs that may leave something unknown, and two that are none; each by itself."""
+    some = [numbered(of_rows(Made(seed).made(), seed)) for seed in range(12)]
+    some += [numbered(rows_of(made_up(random.Random(seed), 20), seed)) for seed in range(12, 30)]
+    lost = numbered(rows_of(made_up(random.Random(5), 20), 30))
+    empty = numbered(Rows(31, 3))
+    backward = rows_of(made_up(random.Random(6), 20), 32)
+    backward.columns["time"][-1] = -1
+    return [*some, pa.concat_tables([lost.slice(0, 4), lost.slice(5)]), empty, numbered(backward)]
+
+
+def scattered(folder: Path, tables: Sequence[pa.Table]) -> None:
+    """The rows in two files, in any order."""
+    rows = pa.concat_tables(tables)
+    rows = rows.take(random.Random(1).sample(range(rows.num_rows), rows.num_rows))
+    for name, some in (("a", rows.slice(0, rows.num_rows // 3)), ("b", rows.slice(rows.num_rows // 3))):
+        pq.write_table(some, folder / f"{name}.parquet")
+
+
+def in_frame(verdicts: Any) -> dict[int, dict[str, tuple[str, str | None]]]:
+    out: dict[int, dict[str, tuple[str, str | None]]] = {}
+    for r in verdicts.collect():
+        assert out.setdefault(r.run, {}).setdefault(r.property, (r.verdict, r.reason)) == (r.verdict, r.reason)
+    return out
+
+
+def test_verdicts_of_a_frame_are_those_of_its_runs(
+    local_spark: LocalSpark, tmp_path: Path, runs_in_memory: list[pa.Table]
+) -> None:
+    """Wherever the rows lie; nothing runs before rows are asked for, and the session stays as it was."""
+    spark = local_spark.get()
+    scattered(tmp_path, runs_in_memory)
+    events = spark.read.parquet(str(tmp_path))
+    python, properties = spark.sparkContext.pythonExec, [p.name for p in JUDGED]
+    jobs = spark.sparkContext.statusTracker().getJobIdsForGroup()
+    verdicts = judge(events, properties, observes=OBSERVED)
+    assert spark.sparkContext.statusTracker().getJobIdsForGroup() == jobs
+    assert spark.sparkContext.pythonExec == python
+    assert verdicts.columns == ["run", "property", "verdict", "reason", "time", "command", "note"]
+    assert "MapInArrow" in verdicts._jdf.queryExecution().toString()
+    found = in_frame(verdicts)
+    (expected,) = (
+        {s.run: s for some in Judge(tuple(properties), OBSERVED, NUMBERED).spoken(t.to_batches()) for s in some}
+        for t in [pa.concat_tables(runs_in_memory).combine_chunks()]
+    )
+    assert found.keys() == expected.keys()
+    for table in runs_in_memory:
+        run = table["run"][0].as_py()
+        words = {name: word for name, (word, _) in found[run].items()}
+        reasons = {name: why for name, (_, why) in found[run].items()}
+        if run in (30, 32):
+            assert set(words.values()) == {"malformed"}
+            assert "missing" in str(reasons) if run == 30 else "time never goes back" in str(reasons)
+        else:
+            whole = judge_unit(InMemory((), rows_of=table, noted=OBSERVED), ALL)
+            assert words == verdicts_of(whole)
+            assert {(v.property, v.why) for v in whole.violations} == {
+                (name, why) for name, (word, why) in found[run].items() if word == "violated"
+            }
+        unclear = {name for name, word in words.items() if word in ("open", "undecided", "not judged", "malformed")}
+        assert all(reasons[name] for name in unclear)
+
+
+def test_rows_said_to_lie_together_are_not_believed_to(
+    local_spark: LocalSpark, tmp_path: Path, runs_in_memory: list[pa.Table]
+) -> None:
+    """Where they do it comes to the same; a run whose rows do not is malformed, numbered or not."""
+    spark = local_spark.get()
+    whole = [t for t in runs_in_memory if t["run"][0].as_py() < 30][:16]
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "torn").mkdir()
+    written(tmp_path / "whole" / "a.parquet", [])
+    pq.write_table(pa.concat_tables(whole), tmp_path / "whole" / "b.parquet")
+    there = spark.read.parquet(str(tmp_path / "whole")).drop("row")
+    together = in_frame(judge(there, ["total-order", "integrity"], together=True))
+    assert {r: {n: w for n, (w, _) in said.items()} for r, said in together.items()} == {
+        t["run"][0].as_py(): {
+            n: w
+            for n, w in verdicts_of(judge_unit(InMemory((), rows_of=t, noted=OBSERVED), ALL)).items()
+            if n in ("total-order", "integrity")
+        }
+        for t in whole
+    }
+    torn = there.union(there.where("run < 3"))  # each in two partitions, whole in both
+    found = in_frame(judge(torn, ["integrity"], together=True))
+    assert {r for r, said in found.items() if said["integrity"][0] == "malformed"} == {0, 1, 2}
+    assert "do not lie together" in str(found[0]["integrity"][1])
+
+
+def test_a_frame_that_is_none_says_which_column(local_spark: LocalSpark, tmp_path: Path) -> None:
+    spark = local_spark.get()
+    events = spark.read.parquet(str(written(tmp_path / "e.parquet", [Rows(0, 3)])))
+    for wrong, why in (
+        (events.drop("pass"), "has a column 'pass', and this has no column of that name"),
+        (events.withColumn("epoch", events.epoch.cast("int")), "column 'epoch' is int, and .* it is bigint"),
+        (events.withColumn("row", events.kind), "column 'row' is string"),
+    ):
+        with pytest.raises(RequestError, match=why):
+            judge(wrong)
+    for options, why in (({"order": ["offset"]}, "no column 'offset'"), ({"observes": ["send"]}, "no kind 'send'")):
+        with pytest.raises(RequestError, match=why):
+            judge(events, **options)
+    with pytest.raises(RequestError, match="there is no property 'agrement'"):
+        judge(events, ["agrement"])
+
+
+def test_runs_that_are_made_are_judged_as_they_were_played(local_spark: LocalSpark) -> None:
+    """From a grid to verdicts, nothing written between: what is said of events is what was said of the run itself."""
+    made = sweep(local_spark.get(), seeds=range(1, 4), protocol=["db19", "zab"], faults=3, rounds=150, partitions=2)
+    runs = {r["number"]: r.asDict() for r in made.runs.collect()}
+    assert len(runs) == 6
+    words = {"held": "holds", "not judged": None}
+    said = judge(made.events, together=True).collect()
+    assert {v.run for v in said} == {*runs}
+    told = [v for v in said if v.verdict != "not judged" and runs[v.run].get(v.property) is not None]
+    assert len(told) > 60
+    assert all(words.get(v.verdict, v.verdict) == runs[v.run][v.property] for v in told)
+    assert {v.property for v in told if v.verdict == "held"} >= {"integrity", "agreement"}
+
+
+def test_a_grid_that_is_none_is_a_sentence(local_spark: LocalSpark) -> None:
+    spark = local_spark.get()
+    for grid, why in (
+        ({}, "seeds says which"),
+        ({"seeds": "1:3", "node": 3}, "nothing of the name 'node'"),
+        ({"seeds": "3:1"}, "START < STOP"),
+        ({"seeds": "1:3", "quorums": "weights 2,1,1"}, "judged with majorities"),
+    ):
+        with pytest.raises(RequestError, match=why):
+            sweep(spark, **grid)
+
+
+@pytest.mark.usefixtures("shared")
+def test_a_table_that_only_spark_reads(local_spark: LocalSpark, tmp_path: Path) -> None:
+    """By an address of Hadoop's, and by its name in a catalog: what is said is what is said of the files."""
+    spark = local_spark.get()
+    rows = [rows_of(made_up(random.Random(seed), 20), seed) for seed in range(8)]
+    for r in rows:
+        r.columns["message"][0] = ",".join(OBSERVED)
+    (tmp_path / "t").mkdir()
+    written(tmp_path / "t" / "a.parquet", rows)
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+    hadoop.set("fs.viewfs.mounttable.zab.link./data", tmp_path.as_uri())
+    spark.read.parquet("viewfs://zab/data/t").write.saveAsTable("judged_runs")
+    ways = (str(tmp_path / "t"), "viewfs://zab/data/t", "spark_catalog.default.judged_runs")
+    try:
+        done = [CliRunner().invoke(main, ["judge", way, "--json"], prog_name="zabcheck") for way in ways]
+        lost = CliRunner().invoke(main, ["judge", "viewfs://zab/data/gone"], prog_name="zabcheck")
+        plain = CliRunner().invoke(main, ["judge", ways[1], "--engine", "plain"], prog_name="zabcheck")
+    finally:
+        spark.sql("DROP TABLE judged_runs")
+    assert all(d.stdout for d in done), [d.stderr for d in done]
+    reports = [json.loads(d.stdout) for d in done]
+    assert [r["table"] for r in reports] == [r["request"]["table"] for r in reports] == [
+        ways[0], "viewfs://zab/data/t", ways[2]
+    ]  # fmt: skip
+    for report in reports[1:]:
+        assert [report[key] for key in ("runs", "rows", "properties", "exit_code")] == [
+            reports[0][key] for key in ("runs", "rows", "properties", "exit_code")
+        ]
+        assert [(v["run"], v["property"], v["why"], v["time"]) for v in report["violations"]] == [
+            (v["run"], v["property"], v["why"], v["time"]) for v in reports[0]["violations"]
+        ]
+    assert reports[0]["violations"]
+    assert (lost.exit_code, plain.exit_code) == (2, 2)
+    assert "gone" in lost.stderr
+    assert "read by Spark alone" in plain.stderr

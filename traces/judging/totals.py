@@ -15,6 +15,7 @@ from traces.judging.definition import Judged, judged_by_definition, read_by, vio
 from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of, of_name
 from traces.judging.sentence import Violation, violation
 from traces.judging.unknowns import ALWAYS_SAID, Where, affected, among, first_row, merged
+from traces.tables.places import Address
 from traces.tables.table import LONGEST, Part, TableError, printable, read_part
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from invariants.registry import Property
 
-__all__ = ["COUNTS", "Span", "Totals", "Unit", "check_spans", "judge_unit", "units_of"]
+__all__ = ["COUNTS", "PerRun", "Span", "Totals", "Unit", "check_spans", "judge_each", "judge_unit", "units_of"]
 
 Stopped = Callable[[], bool]
 Progress = Callable[[int], object]
@@ -74,7 +75,12 @@ class Unit:
 
     def away(self) -> Unit:
         """The unit as another process finds it: by absolute paths."""
-        return replace(self, parts=tuple(replace(p, path=str(Path(p.path).absolute())) for p in self.parts))
+        return replace(
+            self,
+            parts=tuple(
+                p if isinstance(p.path, Address) else replace(p, path=str(Path(p.path).absolute())) for p in self.parts
+            ),
+        )
 
     def totals(self, names: Sequence[str]) -> Totals:
         """Of no run yet."""
@@ -191,6 +197,43 @@ class Totals:
         self.counts[self.names.index(name), COUNTS.index(what)] += 1
 
 
+@dataclass
+class PerRun:
+    """What is said of each run of a unit.
+
+    Attributes:
+        batch: its runs, in order.
+        words: a row for each of `JUDGED`, a column for each run: the place of a word in `COUNTS`; `UNSAID`: none.
+        violations: each with the place of its run in the batch.
+        gaps: what leaves properties of a run open, as `Totals.gaps`: place, property, bit, and where.
+        notes: what else must be said.
+    """
+
+    batch: Batch
+    words: Any
+    violations: list[tuple[int, Violation]] = field(default_factory=list)
+    gaps: list[tuple[int, str, int, Where]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def say(self, place: int, name: str, what: str) -> None:
+        """Say it of a property in a run."""
+        self.words[ROW[name], place] = COUNTS.index(what)
+
+    def totals(self) -> Totals:
+        """What all of it comes to."""
+        out = Totals(len(self.batch.starts), self.batch.rows, notes=self.notes)
+        for k in range(len(COUNTS)):
+            out.counts[:, k] = np.count_nonzero(self.words == k, axis=1)
+        out.violations = [v for _, v in self.violations]
+        for _, name, bit, where in self.gaps:
+            out.note_gap(name, bit, where)
+        return out
+
+
+UNSAID = -1
+ROW = {p.name: row for row, p in enumerate(JUDGED)}
+
+
 def judge_unit(unit: Unit, asked: int, stopped: Stopped = never) -> Totals:
     """Judge every run of a unit.
 
@@ -201,8 +244,29 @@ def judge_unit(unit: Unit, asked: int, stopped: Stopped = never) -> Totals:
     Raises:
         TableError: a run cannot be judged.
     """
+    each = judge_each(unit, asked, stopped)
+    batch, out = each.batch, each.totals()
+    if batch.rows:
+        growing = bool((batch.runs[1:] > batch.runs[:-1]).all())
+        numbers = None if growing else tuple(batch.runs.tolist())
+        out.spans.append(Span(int(batch.runs.min()), int(batch.runs.max()), unit.name, numbers))
+        if numbers is not None and len(set(numbers)) < len(numbers):
+            raise TableError(apart(first_repeated(numbers), unit.name))
+    return out
+
+
+def judge_each(unit: Unit, asked: int, stopped: Stopped = never) -> PerRun:
+    """Judge every run of a unit; that no two have one number is not looked at.
+
+    Args:
+        asked: the mask (`BITS`) of the properties to judge.
+        stopped: asked now and then whether to give up.
+
+    Raises:
+        TableError: a run cannot be judged.
+    """
     batch = Batch(unit.read(COLUMNS), unit.name)
-    out = Totals(len(batch.starts), batch.rows)
+    out = PerRun(batch, np.full((len(JUDGED), len(batch.starts)), UNSAID, np.int8))
     known = judgeable(unit.observes) & asked
     slow = [p for p in JUDGED if known >> BITS[p.name] & 1 and p.name not in KERNEL]
     asked, known = (mask & ~mask_of([p.name for p in slow]) for mask in (asked, known))
@@ -211,25 +275,19 @@ def judge_unit(unit: Unit, asked: int, stopped: Stopped = never) -> Totals:
         if stopped():
             break
         for prop in slow:
-            broken_runs += by_definition(out, batch, place, found[:, 3].tolist(), prop, stopped)
+            broken_runs += by_definition(out, place, found[:, 3].tolist(), prop, stopped)
         plain = found[:, 3] == 0
-        count(out, found[plain], asked, known)
+        say_plainly(out, place + np.flatnonzero(plain), found[plain], asked, known)
         for k in np.flatnonzero(~plain | ((found[:, 1] & known) != 0)).tolist():
             if stopped():
                 break
             if plain[k]:
                 broken_runs.append(Broken(place + k, int(found[k, 1]) & known))
             else:
-                broken_runs.append(with_gaps(out, batch, place + k, found[k].tolist(), asked, known))
+                broken_runs.append(with_gaps(out, place + k, found[k].tolist(), asked, known))
     broken_runs = [b for b in broken_runs if b.mask or b.partial or b.defined]
     if broken_runs:
         out.violations = violations_of(unit, batch, broken_runs)
-    if batch.rows:
-        growing = bool((batch.runs[1:] > batch.runs[:-1]).all())
-        numbers = None if growing else tuple(batch.runs.tolist())
-        out.spans.append(Span(int(batch.runs.min()), int(batch.runs.max()), unit.name, numbers))
-        if numbers is not None and len(set(numbers)) < len(numbers):
-            raise TableError(apart(first_repeated(numbers), unit.name))
     return out
 
 
@@ -250,31 +308,35 @@ class Broken:
     defined: dict[str, Judged] = field(default_factory=dict)
 
 
-def count(out: Totals, found: Any, asked: int, known: int) -> None:
-    """Count what the kernel says of runs that leave nothing unknown."""
+def say_plainly(out: PerRun, places: Any, found: Any, asked: int, known: int) -> None:
+    """Say what the kernel says of runs that leave nothing unknown.
+
+    Args:
+        places: of these runs in the batch.
+        found: of each what the kernel says.
+    """
     for row, p in enumerate(JUDGED):
         bit = 1 << BITS[p.name]
         if not asked & bit:
             continue
         if not known & bit:
-            out.counts[row, COUNTS.index("not judged")] += len(found)
+            out.words[row, places] = COUNTS.index("not judged")
             continue
         bad, good = (found[:, 1] & bit) != 0, (found[:, 2] & bit) != 0
-        out.counts[row, :3] += (
-            np.count_nonzero(~bad & good), np.count_nonzero(~bad & ~good), np.count_nonzero(bad),
-        )  # fmt: skip
+        words = np.where(good, COUNTS.index("held"), COUNTS.index("premise not reached"))
+        out.words[row, places] = np.where(bad, COUNTS.index("violated"), words)
 
 
 def by_definition(
-    out: Totals, batch: Batch, place: int, gaps: Sequence[int], prop: Property, stopped: Callable[[], bool]
+    out: PerRun, place: int, gaps: Sequence[int], prop: Property, stopped: Callable[[], bool]
 ) -> list[Broken]:
-    """Judge runs by the text of a property that no kernel judges, and count what is said of them.
+    """Judge runs by the text of a property that no kernel judges, and say what is said of them.
 
     Args:
         place: of the first run in the batch.
         gaps: of each run the mask of what it leaves unknown.
     """
-    found, large = [], 0
+    found, large, batch = [], 0, out.batch
     for k, mask in enumerate(gaps):
         if stopped():
             break
@@ -287,9 +349,9 @@ def by_definition(
             here = [gap for gap in among(mask) if gap.null and (not gap.kinds or read & set(gap.kinds))]
             word = "open" if here else "undecided"
             for gap in here:
-                out.note_gap(prop.name, gap.bit, first_row(batch, place + k, gap))
+                out.gaps.append((place + k, prop.name, gap.bit, first_row(batch, place + k, gap)))
         large += word == "not judged"
-        out.say(prop.name, word)
+        out.say(place + k, prop.name, word)
     if large:
         out.notes.append(
             f"{batch.name}: {prop.name} is judged by its definition, of runs of at most {definition.MOST_ROWS:,} rows: "
@@ -298,14 +360,15 @@ def by_definition(
     return found
 
 
-def with_gaps(out: Totals, batch: Batch, place: int, found: Sequence[int], asked: int, known: int) -> Broken:
-    """Count what is said of a run that leaves something unknown, or has what the kernel does not compare.
+def with_gaps(out: PerRun, place: int, found: Sequence[int], asked: int, known: int) -> Broken:
+    """Say what is said of a run that leaves something unknown, or has what the kernel does not compare.
 
     Args:
         place: of the run in the batch.
         found: what the kernel says of it.
     """
     _, broken, met, mask = found
+    batch = out.batch
     unsure = affected(mask)
     names = [n for n in unsure if known >> BITS[n] & 1]
     answers = judge_partial(batch, place, names) if names else {}
@@ -329,11 +392,11 @@ def with_gaps(out: Totals, batch: Batch, place: int, found: Sequence[int], asked
             elif word == "open":
                 word = "open" if nulls else "undecided"
                 for gap in nulls:
-                    out.note_gap(p.name, gap.bit, first_row(batch, place, gap))
-        out.say(p.name, word)
+                    out.gaps.append((place, p.name, gap.bit, first_row(batch, place, gap)))
+        out.say(place, p.name, word)
     for gap in among(mask):
         if gap.bit in ALWAYS_SAID:
-            out.note_gap("", gap.bit, first_row(batch, place, gap))
+            out.gaps.append((place, "", gap.bit, first_row(batch, place, gap)))
     return Broken(place, said, rows)
 
 
@@ -346,8 +409,8 @@ def text_of(value: pa.Scalar) -> str | None:
     return text and printable(text)
 
 
-def violations_of(unit: Unit, batch: Batch, broken: Sequence[Broken]) -> list[Violation]:
-    """The violations of some runs of a unit, each with its witness."""
+def violations_of(unit: Unit, batch: Batch, broken: Sequence[Broken]) -> list[tuple[int, Violation]]:
+    """The violations of some runs of a unit, each with its witness, and with the place of its run."""
     texts = unit.read(("kind", "detail"))
     out = []
     for b in broken:
@@ -357,9 +420,10 @@ def violations_of(unit: Unit, batch: Batch, broken: Sequence[Broken]) -> list[Vi
         witnesses = {n: rows for n, rows in batch.witness(b.place).items() if b.mask >> BITS[n] & 1} if b.mask else {}
         for name, judged in b.defined.items():
             said = violation_of(batch, kinds, b.place, of_name(name), judged)
-            out.append(replace(said, command=command))
+            out.append((b.place, replace(said, command=command)))
         for name, rows in (witnesses | b.partial).items():
-            out.append(replace(violation(batch, kinds, run, start, of_name(name), rows), command=command))
+            said = violation(batch, kinds, run, start, of_name(name), rows)
+            out.append((b.place, replace(said, command=command)))
     return out
 
 

@@ -18,12 +18,14 @@ from traces.pictures.states import table_of
 from traces.pictures.svg import STYLE, Pen, diagram, outside
 from traces.pictures.words import words_of
 from traces.record.trace import Trace
+from zabspec.language.notation import naming_processes
 
 __all__ = ["drawn", "events_of", "explained", "page", "rendered", "shown"]
 
 ASCENT = 11  # of a line of text 15 pixels high, above what it stands on
 
 
+@naming_processes
 def page(trace: Trace, cone: Cone | None = None, story: Sequence[tuple[str, str]] = ()) -> str:
     """The page.
 
@@ -52,6 +54,7 @@ def events_of(picture: Picture) -> list[tuple[int, str]]:
     return [(row.number, said) for row in picture.rows for said in row.events]
 
 
+@naming_processes
 def shown(trace: Trace, name: str = "", cone: Cone | None = None) -> dict[str, Any]:
     """What the template of a run shows.
 

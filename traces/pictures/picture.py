@@ -18,7 +18,7 @@ from traces.explain.text import configuration_text, parted, put_to_the_test
 from traces.explain.why import reason
 from traces.record.trace import JsonState, Step, Trace, Transmission
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq
-from zabspec.language.notation import value_text
+from zabspec.language.notation import naming_processes, value_text
 from zabspec.language.schema import NODE, Field
 from zabspec.protocols.registry import PROTOCOLS
 
@@ -166,6 +166,7 @@ class Picture:
     loop: int | None = None
 
 
+@naming_processes
 def picture_of(trace: Trace, cone: Cone | None = None) -> Picture:
     """What there is to draw of a trace.
 

@@ -9,7 +9,7 @@ from traces.explain.names import process_name
 from traces.record.trace import JsonState, Trace
 from traces.record.values import state_json
 from zabspec.language.kinds import Kind
-from zabspec.language.notation import value_text
+from zabspec.language.notation import naming_processes, value_text
 from zabspec.language.reference import StateView
 from zabspec.language.schema import NODE, Field, Role
 
@@ -37,6 +37,7 @@ class Kept:
     cells: tuple[Cell, ...]
 
 
+@naming_processes
 def table_of(trace: Trace) -> list[Kept]:
     """Every field of the states of a trace but what the last step says about itself."""
     nothing = state_json(StateView(trace.model.program.layout))

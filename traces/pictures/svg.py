@@ -12,6 +12,7 @@ from traces.pages.markup import Attributes, tag, text
 from traces.pictures.geometry import BAND, LETTER, LINE, SAID, Geometry, Placed, Unreceived, folded, geometry_of
 from traces.pictures.picture import Arrow, Picture, Stretch
 from traces.pictures.signs import SIGNS, hue, legend, mark
+from zabspec.language.notation import process_name
 
 __all__ = ["FONT", "STYLE", "Pen", "diagram", "document", "outside"]
 
@@ -290,7 +291,8 @@ def never(u: Unreceived, x: float, y: float, side: int, g: Geometry, pen: Pen) -
     for k, said in enumerate(u.lines):
         how, place = f"{bold}f{hue(first.epoch)}", y + 4 + k * LINE
         out.append(haloed(pen, said, x + side * 14, place, side, how, first.flight.sent))
-    hint = "; ".join(f"{a.text} to p{a.flight.message.destination}: {a.flight.fate.value}" for a in u.arrows)
+    ends = [(a, process_name(a.flight.message.destination)) for a in u.arrows]
+    hint = "; ".join(f"{a.text} to {whom}: {a.flight.fate.value}" for a, whom in ends)
     return tag("g", {}, tag("title", {}, text(hint)) + "".join(out))
 
 

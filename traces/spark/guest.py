@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-__all__ = ["PACKAGES", "TOP", "guest", "host", "is_local", "is_submitted", "master_of", "send_code"]
+__all__ = ["PACKAGES", "TOP", "guest", "host", "is_local", "is_submitted", "master_of", "send_code", "workers"]
 
 PACKAGES = ("zabcheck", "zabspec", "invariants", "traces", "checker")  # what tasks on other machines need of us
 TOP = Path(__file__).parent.parent.parent
@@ -120,6 +120,31 @@ def guest(found: SparkSession, settings: Mapping[str, str]) -> Iterator[SparkSes
         with contextlib.suppress(Exception):  # the host's may be gone: then there is nothing to put back
             made: Any = found
             made._jvm.SparkSession.setActiveSession(made._jsparkSession)
+
+
+@contextmanager
+def workers(spark: SparkSession) -> Iterator[None]:
+    """What is asked of a session meanwhile can run our code on its workers: they are given it, and this machine's run
+    this Python.
+
+    Raises:
+        NoSpark: the session is one of Spark Connect, which has no workers to be given anything.
+    """
+    from pyspark.errors import PySparkException
+
+    try:
+        spark.sparkContext  # noqa: B018
+    except PySparkException:
+        raise NoSpark("this is a session of Spark Connect, whose workers cannot be given our code") from None
+    context = spark.sparkContext
+    python = context.pythonExec
+    send_code(context)
+    try:
+        if is_local(str(context.master)):
+            context.pythonExec = sys.executable
+        yield
+    finally:
+        context.pythonExec = python
 
 
 def send_code(context: SparkContext) -> None:

@@ -222,7 +222,7 @@ def rows_of_run(run: Run, number: int = 0, watch: Any = lambda _: None, every: b
     heard: list[Rows] = []
 
     def listened(cluster: Cluster, engine: str) -> Simulator:
-        rows = Rows(number, run.nodes, command_line(run))
+        rows = Rows(number, run.nodes, command_line(run), observes(run.protocol))
         heard.append(rows)
         simulator = Simulator(cluster, engine)
         Recorder(simulator, rows, every)
@@ -251,8 +251,9 @@ def rows_of_trace(trace: Trace) -> Rows:
     """
     refuse_quorums(trace.configuration.quorums)
     runner = Runner(trace.model)
-    rows = Rows(0, trace.configuration.nodes, flags_of(trace))
-    history = History(runner.names, trace.model.txn, rows, trace.configuration.protocol)
+    protocol = trace.configuration.protocol
+    rows = Rows(0, trace.configuration.nodes, flags_of(trace), observes(protocol))
+    history = History(runner.names, trace.model.txn, rows, protocol)
     for step in trace.steps:
         history.time += 1
         kind, m = step.word.kind, step.message

@@ -85,8 +85,8 @@ class Size:
         epochs: the largest epoch, of a protocol that abcasts.
         log: entries of a history, of such a protocol.
         envelope: what the world writes on every message.
-        budgets: how often each budgeted step may be taken, by the budget's name; `size.crashes` is short for
-            `size.budgets["crashes"]`.
+        budgets: how often each budgeted step may be taken, by the budget's name, and how many processes each role has;
+            `size.crashes` is short for `size.budgets["crashes"]`.
         variant: the variant; empty: none.
         least: processes of the smallest quorum of the system that the model is given; 0: majorities are counted.
     """
@@ -160,28 +160,29 @@ def OneOf(*names: str) -> Int:
     return Int(0, len(names) - 1, names=names)
 
 
-def Processes(nodes: int) -> SetOf:
-    """A set of processes."""
-    return SetOf(nodes, nodes=True)
+def Processes(nodes: int, role: str = "") -> SetOf:
+    """A set of processes; of one role, if it is named."""
+    return SetOf(nodes, nodes=True, role=role)
 
 
 # --- fields ---------------------------------------------------------------------------------------
 
 
-def stored(name: str, kind: Kind, doc: str, *axes: int) -> Field:
-    """A field of each process that survives a crash; `axes`: so many entries of it."""
-    return Field(name, kind, Role.PERSISTENT, (NODE, *axes), doc)
+def stored(name: str, kind: Kind, doc: str, *axes: int, of: str = "") -> Field:
+    """A field of each process, or of each of a role (`of="server"`), that survives a crash; `axes`: so many entries of
+    it."""
+    return Field(name, kind, Role.PERSISTENT, (NODE, *axes), doc, of=of)
 
 
-def on_disk(name: str, kind: Kind, doc: str, *axes: int) -> Field:
-    """A field of each process on its disk: a crash keeps what it wrote; loss of power keeps what it forced
-    (`force(s, p)`), and any prefix of what it wrote since, in the order of the statements that wrote."""
-    return Field(name, kind, Role.PERSISTENT, (NODE, *axes), doc, disk=True)
+def on_disk(name: str, kind: Kind, doc: str, *axes: int, of: str = "") -> Field:
+    """A field of each process, or of each of a role, on its disk: a crash keeps what it wrote; loss of power keeps what
+    it forced (`force(s, p)`), and any prefix of what it wrote since, in the order of the statements that wrote."""
+    return Field(name, kind, Role.PERSISTENT, (NODE, *axes), doc, disk=True, of=of)
 
 
-def volatile(name: str, kind: Kind, doc: str, *axes: int) -> Field:
-    """A field of each process that a crash sets back to the low end of its range."""
-    return Field(name, kind, Role.VOLATILE, (NODE, *axes), doc)
+def volatile(name: str, kind: Kind, doc: str, *axes: int, of: str = "") -> Field:
+    """A field of each process, or of each of a role, that a crash sets back to the low end of its range."""
+    return Field(name, kind, Role.VOLATILE, (NODE, *axes), doc, of=of)
 
 
 def ghost(name: str, kind: Kind, doc: str, *axes: str | int, reading: str = "") -> Field:
@@ -211,6 +212,7 @@ class Action:
         every: in the simulator, about so many ticks lie between two of them.
         everywhere: of the environment, it writes fields of processes too.
         fair: of a process, and free: it is taken sooner or later, where from some moment on it always can be.
+        role: the type of the role whose processes take it; empty: all do.
     """
 
     name: str
@@ -220,6 +222,7 @@ class Action:
     every: int
     everywhere: bool = False
     fair: bool = True
+    role: str = ""
 
 
 def name_of(function: FunctionType) -> str:
@@ -403,6 +406,8 @@ class Declaration:
         messages: from a size to the messages.
         types: from a size to further kinds, by the names that annotations use.
         budgets: how much there is of each budget unless a question says otherwise.
+        roles: the roles of processes, and how many there are of each unless a question says otherwise. Empty: all
+            processes are alike.
         nodes: how many processes unless a question says otherwise.
         network: which network unless a question says otherwise.
         variants: the protocol with one rule changed; or the name of the module whose `VARIANTS` has them.
@@ -443,6 +448,7 @@ class Declaration:
     messages: Callable[[Size], Iterable[Message]] = lambda _: ()
     types: Callable[[Size], Mapping[str, Record | Seq]] = lambda _: {}
     budgets: Mapping[str, int] = field(default_factory=dict)
+    roles: Mapping[str, int] = field(default_factory=dict)
     nodes: int = 3
     network: str = ""
     variants: Sequence[Variant] | str = ()
@@ -468,6 +474,7 @@ class Declaration:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "budgets", dict(self.budgets or {}))
+        object.__setattr__(self, "roles", dict(self.roles or {}))
         for name in ("variants", "elects", "starts", "ignored", "extends"):
             given = getattr(self, name)
             object.__setattr__(self, name, given if isinstance(given, str) else tuple(given))

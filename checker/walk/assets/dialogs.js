@@ -1,0 +1,78 @@
+// What is asked beside the walk: keys, ways to a property, what to save.
+import { announce, find, make } from "./dom.js";
+
+const KEYS = [
+  ["1-9", "take that step"], ["Backspace", "one step back"], ["\u2192", "one step on, along the way ahead"],
+  ["Home, End", "to the beginning, to the end of the way"], ["u, r", "undo, redo: as Back and Forward of the browser"],
+  ["v", "the shortest way to a violation"], ["w", "the shortest way to where a premise is met"],
+  ["s", "save the walk as a trace"], ["c", "copy the command that opens this state"], ["Tab, Enter", "everything else"], ["?", "this help"],
+];
+
+export function openDialog(title, ...inside) {
+  const dialog = find("#dialog");
+  const close = make("button", {type: "button", class: "close", "aria-label": "Close", on: {click: () => dialog.close()}}, "\u00d7");
+  dialog.replaceChildren(make("div", {class: "dialog-head"}, make("h2", {id: "dialog-title"}, title), close), ...inside);
+  if (!dialog.open) dialog.showModal();
+  return dialog;
+}
+
+export function help() {
+  const rows = KEYS.map(([key, does]) => make("tr", {}, make("th", {scope: "row"}, make("kbd", {}, key)), make("td", {}, does)));
+  openDialog("Keys", make("table", {}, make("tbody", {}, ...rows)),
+    make("p", {class: "faint"}, "Steps and states are those of the interpreted model. A way that a search finds is walked along there before it is shown."));
+}
+
+export function cards(list, open) {
+  let chosen = list[0].address;  // whoever closes this begins there: the page is never empty
+  const all = list.map(c => make("li", {}, make("button", {type: "button", class: "card", on: {click: () => { chosen = c.address; find("#dialog").close(); }}},
+    make("b", {}, c.title), make("span", {}, c.summary))));
+  const dialog = openDialog("Where to begin", make("ul", {class: "cards"}, ...all),
+    make("p", {class: "faint"}, "Your own protocol: zabcheck walk --protocol FILE.py. Any option of a model, a trace file, or a row such as ZK-4643 goes there too."));
+  dialog.addEventListener("close", () => open(chosen), {once: true});
+  all[0].firstChild.focus();
+}
+
+// A list of properties; each begins a search.
+export function jump(backend, view, goal, open) {
+  const what = goal === "violation" ? "The shortest way to a violation" : "The shortest way to where a premise is first met";
+  const names = view.place.properties.filter(p => p.name !== "no-runtime-error");
+  const rows = names.map(p => {
+    const begin = (here, said) => make("button", {type: "button", "aria-label": `${p.name}, ${said}`, on: {click: () => search(backend, view, goal, p.name, here, open)}}, said);
+    return make("li", {"data-property": p.name}, make("b", {}, p.name), make("span", {class: "faint"}, goal === "violation" ? ` ${p.statement}` : ` ${p.premise}`),
+      make("span", {class: "two"}, begin(false, "from the beginning"), begin(true, "from here")));
+  });
+  const any = make("button", {type: "button", class: "primary", on: {click: () => search(backend, view, goal, "", false, open)}}, "Any property, from the beginning");
+  openDialog(what, goal === "violation" ? make("p", {}, any) : "", make("ul", {class: "jumps"}, ...rows));
+  if (goal === "violation") any.focus();
+}
+
+async function search(backend, view, goal, property, here, open) {
+  const said = make("p", {role: "status"}, "looking ..."), stop = make("button", {type: "button"}, "Cancel");
+  const dialog = openDialog(`${property || "Any property"}: looking for a way ${here ? "from here" : "from the beginning"}`, said, stop);
+  let job = 0, over = false;
+  const end = () => { if (!over && job) backend.ask("cancel", {job}).catch(() => {}); over = true; };
+  stop.addEventListener("click", () => { end(); dialog.close(); });
+  dialog.addEventListener("close", end, {once: true});
+  try {
+    job = (await backend.ask("job", {address: view.address, goal, property, here})).job;
+    if (over) { backend.ask("cancel", {job}); return; }
+    for (let pause = 80; !over; pause = Math.min(1000, pause * 1.4)) {
+      const told = await backend.ask("progress", {job});
+      if (over) return;
+      said.textContent = told.sentence;
+      if (told.state === "running") { await new Promise(done => setTimeout(done, pause)); continue; }
+      over = true;
+      if (told.state === "found") { dialog.close(); await open(told.address); announce(told.sentence); } else stop.textContent = "Close";
+    }
+  } catch (problem) {
+    over = true;
+    said.textContent = problem.message;
+    stop.textContent = "Close";
+  }
+}
+
+export function choosePage(save) {
+  const begin = levels => make("button", {type: "button", on: {click: () => { find("#dialog").close(); save(levels); }}}, levels === 1 ? "1 step around" : "2 steps around");
+  openDialog("Save a page that needs no server", make("p", {}, "One file with this walk, and the places that are so many steps away from it. It opens from a folder or a mail."),
+    make("p", {class: "two"}, begin(1), begin(2)));
+}

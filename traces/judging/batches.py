@@ -1,0 +1,485 @@
+"""Runs judged as their rows come by, in Arrow batches: each run whole, what is said of it as one row.
+
+Nothing here knows of Spark: a task gives the rows of its partition, run by run. A run of which something cannot be
+said is never passed over: its word is `MALFORMED`, or `open`, with the sentence why. One that is too long to be held
+goes to a file of the worker's, and is judged by blocks (`history.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from traces.judging import numbers
+from traces.judging.history import judge_history
+from traces.judging.runs import COLUMNS, CRASHES, JUDGED, KIND_CODES, codes_of, kinds_of, needs
+from traces.judging.single_run import InMemory
+from traces.judging.totals import COUNTS, ROW, UNSAID, PerRun, Totals, Unit, asked_for, judge_each
+from traces.judging.unknowns import GAPS, Unknown, sentence
+from traces.tables.table import LONGEST, OBSERVED, USUAL, TableError, TableWriter, parts_of, schema
+from zabspec.temporary import temporary_folder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["BY_TIME", "GIVEN", "MALFORMED", "NEEDED", "NUMBERED", "UNNOTED", "WORDS", "Judge", "spoken_of"]
+
+NUMBERED, BY_TIME, GIVEN = "numbered", "by time", "given"  # how the order of a run's rows is known
+MALFORMED = "malformed"
+WORDS = (*COUNTS, MALFORMED)  # what is said of a property in a run
+NEEDED = (*COLUMNS, "message", "detail")  # of a table, besides `row`
+AT_ONCE = 1 << 18  # rows that are judged together
+UNSURE = "there is no column 'row', and of so many rows it is not looked at whether their columns say the order"
+OTHERWISE = "it is not decided of this run"
+PLACED = tuple(KIND_CODES[kind] for kind in ("abcast", "establish"))  # what of them is first may tell others apart
+
+# Why a property is not judged where a run is judged by others: what the rows would have to note.
+UNNOTED = tuple(
+    f"only rows that are known to note every {' and every '.join(sorted(kinds))} tell it"
+    if (kinds := needs(p.holds))
+    else "no rows tell it"
+    for p in JUDGED
+)
+
+Said = tuple[str, int | None, str | None]  # why, the time of the moment, and what makes the run
+
+
+@dataclass
+class Spoken:
+    """What is said of a run.
+
+    Attributes:
+        run: its number; None: rows that say none.
+        words: for each of `JUDGED` the place of its word in `WORDS`; `UNSAID`: it was not asked for.
+        said: more, of some of them, by their places in `JUDGED`.
+        note: what is to be said whatever the verdicts are.
+    """
+
+    run: int | None
+    words: Sequence[int]
+    said: dict[int, Said] = field(default_factory=dict)
+    note: str | None = None
+
+
+def spoken_of() -> pa.Schema:
+    """The columns of what a task says: a row a run."""
+    import pyarrow as pa
+
+    more = pa.struct([("reason", pa.string()), ("time", pa.int64()), ("command", pa.string())])
+    return pa.schema(
+        [
+            ("run", pa.int64()),
+            ("words", pa.list_(pa.int8())),
+            ("said", pa.map_(pa.int8(), more)),
+            ("note", pa.string()),
+        ]
+    )
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What a task does with the rows of a partition.
+
+    Attributes:
+        names: the properties; none: all that are judged by default.
+        observes: the kinds of event that are noted, of runs whose first row does not say.
+        order: `NUMBERED`: the column `row` numbers the rows of a run, from 0; `BY_TIME`: rows are sorted by time,
+            process and position; `GIVEN`: as they lie.
+        at_once, longest: rows that are judged together, and those of a run that is held.
+    """
+
+    names: tuple[str, ...] = ()
+    observes: tuple[str, ...] = USUAL
+    order: str = GIVEN
+    at_once: int = AT_ONCE
+    longest: int = LONGEST
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Judge rows, those of a run together."""
+        for spoken in self.spoken(batches):
+            if spoken:
+                yield as_batch(spoken)
+
+    def spoken(self, batches: Iterable[pa.RecordBatch]) -> Iterator[list[Spoken]]:
+        """What is said of the runs, some at a time."""
+        import pyarrow as pa
+
+        held, nameless = Held(), 0
+        long: Long | None = None
+        try:
+            for batch in batches:
+                rows = pa.Table.from_batches([batch])
+                if without := rows.column("run").null_count:
+                    nameless += without
+                    rows = rows.filter(rows.column("run").is_valid())
+                for piece, run in pieces(rows):
+                    if long is not None and run == long.run:
+                        long.add(piece)
+                        continue
+                    if long is not None:
+                        yield [long.judged()]
+                        long = None
+                    if held.rows >= self.at_once and run != held.last:
+                        yield self.judged(held.taken())
+                    held.add(piece, run)
+                    if held.of_last > self.longest:
+                        before, parts = held.split()
+                        if before:
+                            yield self.judged(pa.concat_tables(before))
+                        long = Long(self, parts)
+            if long is not None:
+                yield [long.judged()]
+        finally:
+            if long is not None:
+                long.close()
+        if held.rows:
+            yield self.judged(held.taken())
+        if nameless:
+            yield [self.refused(None, f"{nameless:,} rows do not say of which run they are")]
+
+    # --- runs that are held --------------------------------------------------------------------------
+
+    def judged(self, table: pa.Table) -> list[Spoken]:
+        """Judge the runs of a table."""
+        numbered = table.column("run").combine_chunks().to_numpy(zero_copy_only=False)
+        starts = np.flatnonzero(np.concatenate(([True], numbered[1:] != numbered[:-1])))
+        ends = np.append(starts[1:], len(numbered))
+        wrong = self.misplaced(table, starts)
+        by_noted: dict[tuple[str, ...], list[int]] = {}
+        for k, noted in enumerate(self.noted(table, starts)):
+            if k not in wrong:
+                by_noted.setdefault(noted, []).append(k)
+        out = [wrong[k] for k in sorted(wrong)]
+        for noted, places in by_noted.items():
+            out += self.each(Some(table, starts, ends), places, noted)
+        return out
+
+    def noted(self, table: pa.Table, starts: Any) -> list[tuple[str, ...]]:
+        """Of each run the kinds of event that its source notes."""
+        kinds, said = (table.column(name).take(starts).to_pylist() for name in ("kind", "message"))
+        return [
+            self.observes if kind != "run" or text is None else tuple(k for k in OBSERVED if k in text.split(","))
+            for kind, text in zip(kinds, said, strict=True)
+        ]
+
+    def each(self, some: Some, places: Sequence[int], noted: tuple[str, ...]) -> list[Spoken]:
+        """Judge some runs; one that cannot be judged is found by halves, and is malformed."""
+        try:
+            unit = InMemory((), rows_of=some.rows(places), noted=noted)
+            return spoken(judge_each(unit, asked_for(self.names)))
+        except TableError as problem:
+            if len(places) == 1:
+                return [self.refused(some.run(places[0]), str(problem))]
+            half = len(places) // 2
+            return self.each(some, places[:half], noted) + self.each(some, places[half:], noted)
+
+    def refused(self, run: int | None, why: str, word: str = MALFORMED) -> Spoken:
+        """Say one thing of all properties that are asked for."""
+        asked = asked_for(self.names)
+        rows = [row for name, row in ROW.items() if asked_for([name]) & asked]
+        words = [UNSAID] * len(JUDGED)
+        for row in rows:
+            words[row] = WORDS.index(word)
+        return Spoken(run, words, dict.fromkeys(rows, (why, None, None)))
+
+    # --- the order of rows ---------------------------------------------------------------------------
+
+    def misplaced(self, table: pa.Table, starts: Any) -> dict[int, Spoken]:
+        """Of the runs whose rows are not known to be all there and in order, by their places: what is said of them."""
+        runs = table.column("run").take(starts).to_pylist()
+        if self.order == NUMBERED:
+            found = misnumbered(table.column("row"), starts, 0)
+            return {k: self.refused(runs[k], why) for k, why in found.items()}
+        if self.order == BY_TIME:
+            return {k: self.refused(runs[k], why, "open") for k, why in untimed(table, starts).items()}
+        return {}
+
+
+class Held:
+    """Rows that are held: those of whole runs, and of the last one as far as they have come."""
+
+    def __init__(self) -> None:
+        self.empty()
+
+    def empty(self) -> None:
+        """Hold nothing."""
+        self.parts: list[pa.Table] = []
+        self.rows = 0
+        self.last: int | None = None
+        self.of_last = 0  # rows
+        self.before = 0  # parts before those of the last run
+
+    def add(self, rows: pa.Table, run: int | None) -> None:
+        """Hold more rows: of one run, or (None) of whole runs."""
+        if run is None or run != self.last:
+            self.last, self.of_last, self.before = run, 0, len(self.parts)
+        self.parts.append(rows)
+        self.rows += rows.num_rows
+        self.of_last += rows.num_rows if run is not None else 0
+
+    def taken(self) -> pa.Table:
+        """All rows; nothing is held then."""
+        import pyarrow as pa
+
+        parts = self.parts
+        self.empty()
+        return pa.concat_tables(parts)
+
+    def split(self) -> tuple[list[pa.Table], list[pa.Table]]:
+        """The rows before those of the last run, and these; nothing is held then."""
+        parts, before = self.parts, self.before
+        self.empty()
+        return parts[:before], parts[before:]
+
+
+def pieces(rows: pa.Table) -> Iterator[tuple[pa.Table, int | None]]:
+    """Rows in up to three pieces: those of the first run; whole runs (None); those of the last, which may go on."""
+    runs = rows.column("run").combine_chunks().to_numpy(zero_copy_only=False)
+    if not len(runs):
+        return
+    changes = np.flatnonzero(runs[1:] != runs[:-1]) + 1
+    if not len(changes):
+        yield rows, int(runs[0])
+        return
+    first, last = int(changes[0]), int(changes[-1])
+    yield rows.slice(0, first), int(runs[0])
+    if last > first:
+        yield rows.slice(first, last - first), None
+    yield rows.slice(last), int(runs[last])
+
+
+@dataclass(frozen=True)
+class Some:
+    """Runs of a table.
+
+    Attributes:
+        table: its rows.
+        starts, ends: of its runs.
+    """
+
+    table: pa.Table
+    starts: Any
+    ends: Any
+
+    def rows(self, places: Sequence[int]) -> pa.Table:
+        """The rows of some runs, in order."""
+        if len(places) == len(self.starts):
+            return self.table
+        take = np.concatenate([np.arange(self.starts[k], self.ends[k]) for k in places])
+        return self.table.take(take)
+
+    def run(self, place: int) -> int:
+        """The number of a run."""
+        return int(self.table.column("run")[int(self.starts[place])].as_py())
+
+
+# --- the order of rows -----------------------------------------------------------------------------
+
+
+def misnumbered(column: pa.ChunkedArray, starts: Any, first: int) -> dict[int, str]:
+    """Of the runs that do not have every row once, by their places: what is wrong.
+
+    Args:
+        starts: of the runs.
+        first: what the first row has to be; that of all other runs is 0.
+    """
+    there = column.is_valid().to_numpy()
+    found = column.fill_null(0).combine_chunks().to_numpy(zero_copy_only=False)
+    lengths = np.diff(np.append(starts, len(found)))
+    wanted = np.arange(len(found)) - np.repeat(starts, lengths)
+    wanted[: lengths[0]] += first
+    wrong = np.flatnonzero((found != wanted) | ~there)
+    of_run = np.searchsorted(starts, wrong, side="right") - 1
+    out: dict[int, str] = {}
+    for k, at in zip(of_run.tolist(), wrong.tolist(), strict=True):
+        if k not in out:
+            out[k] = numbered_why(int(found[at]) if there[at] else None, int(wanted[at]))
+    return out
+
+
+def numbered_why(found: int | None, wanted: int) -> str:
+    """Why a row is not the next of its run."""
+    if found is None:
+        return "column 'row' is null in a row of it"
+    if found < wanted:
+        return f"its row {found:,} is there more than once, or numbers in column 'row' are below 0"
+    return f"its row {wanted:,} is missing: column 'row' goes on with {found:,}"
+
+
+def untimed(table: pa.Table, starts: Any) -> dict[int, str]:
+    """Of the runs whose rows their columns do not put in order, by their places: why.
+
+    Rows are sorted by time, process and position. What one process does is in order then. Of one moment it is not known
+    which process was first; that matters where one of them abcasts, or is established.
+    """
+    kinds, words = kinds_of(table.set_column(table.schema.get_field_index("kind"), "kind", filled(table)), "the rows")
+    codes = codes_of(words)[kinds]
+    process, position, time = (
+        table.column(name).fill_null(numbers.NULL).combine_chunks().to_numpy(zero_copy_only=False)
+        for name in ("process", "position", "time")
+    )
+    crash = np.array([word in CRASHES for word in words] or [False])[kinds]
+    event = ((codes != numbers.OTHER) & (codes != numbers.BEGIN)) | crash
+    run = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(codes))))
+    at = np.flatnonzero(event)
+    out: dict[int, str] = {}
+    if not len(at):
+        return out
+    run, process, position, time, codes = (column[at] for column in (run, process, position, time, codes))
+    begins = np.concatenate(([True], (run[1:] != run[:-1]) | (time[1:] != time[:-1])))
+    moment = np.cumsum(begins) - 1
+    many = np.bincount(moment) > 1
+    strange = (process == numbers.NULL) | (position == numbers.NULL)
+    other = np.concatenate(([False], ~begins[1:] & (process[1:] != process[:-1])))
+    several = np.bincount(moment, other) > 0
+    placed = np.bincount(moment, np.isin(codes, PLACED)) > 0
+    nulls = np.bincount(run, time == numbers.NULL, len(starts))
+    half = (nulls > 0) & (nulls < np.bincount(run, minlength=len(starts)))  # some rows have a time, others none
+    open_ = (many[moment] & strange) | (several & placed)[moment] | half[run]
+    for k in np.flatnonzero(open_).tolist():
+        if int(run[k]) not in out:
+            when = "without a time" if time[k] == numbers.NULL else f"of time {time[k]:,}"
+            out[int(run[k])] = f"there is no column 'row', and nothing else says in which order its rows {when} came"
+    return out
+
+
+def filled(table: pa.Table) -> pa.ChunkedArray:
+    """The column of kinds, with a word for rows that have none: those are refused later."""
+    import pyarrow.compute as pc
+
+    return pc.fill_null(table.column("kind"), "")
+
+
+# --- a run that is too long to be held -------------------------------------------------------------
+
+
+class Long:
+    """A run that goes to a file as its rows come, and is judged by blocks at its end.
+
+    Args:
+        parts: its first rows.
+    """
+
+    def __init__(self, judge: Judge, parts: Sequence[pa.Table]) -> None:
+        self.judge, self.rows, self.wrong = judge, 0, ""
+        self.run = int(parts[0].column("run")[0].as_py())
+        self.noted = judge.noted(parts[0], np.zeros(1, np.int64))[0]
+        self.files = ExitStack()
+        folder: Path = self.files.enter_context(temporary_folder("run"))
+        self.path = folder / "run.parquet"
+        self.writing = ExitStack()
+        self.files.push(self.writing)
+        try:
+            self.table = self.writing.enter_context(TableWriter(self.path, self.noted))
+            for part in parts:
+                self.add(part)
+        except BaseException:
+            self.close()
+            raise
+
+    def add(self, rows: pa.Table) -> None:
+        """Take more rows of it."""
+        import pyarrow as pa
+
+        if self.judge.order == NUMBERED and not self.wrong:
+            self.wrong = misnumbered(rows.column("row"), np.zeros(1, np.int64), self.rows).get(0, "")
+        self.rows += rows.num_rows
+        have = set(rows.schema.names)
+        made = schema()
+        columns = [rows.column(f.name) if f.name in have else pa.nulls(rows.num_rows, f.type) for f in made]
+        self.table.add_part(pa.table([column.cast(f.type) for column, f in zip(columns, made, strict=True)], made))
+
+    def judged(self) -> Spoken:
+        """Judge it; its file is gone then."""
+        try:
+            if self.wrong:
+                return self.judge.refused(self.run, self.wrong)
+            if self.judge.order == BY_TIME:
+                return self.judge.refused(self.run, UNSURE, "open")
+            self.writing.close()
+            unit = Unit(tuple(parts_of(self.path)), long=True)
+            return spoken_long(judge_history(unit, asked_for(self.judge.names), one_by_one), self.run)
+        except TableError as problem:
+            return self.judge.refused(self.run, str(problem).replace(str(self.path), "the rows"))
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        """Remove its file."""
+        self.files.close()
+
+
+def one_by_one(work: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Run a function over many arguments."""
+    return [work(*argument) for argument in arguments]
+
+
+# --- what is said ------------------------------------------------------------------------------------
+
+
+def spoken(each: PerRun) -> list[Spoken]:
+    """What was found of each run of a unit."""
+    words = each.words.T.tolist()
+    out = [Spoken(run, said) for run, said in zip(each.batch.runs.tolist(), words, strict=True)]
+    for place, v in each.violations:
+        out[place].said[ROW[v.property]] = (v.why, v.time, v.command)
+    for place, name, bit, where in each.gaps:
+        text = sentence(GAP[bit], where)
+        if not name:
+            out[place].note = "; ".join(filter(None, (out[place].note, text)))
+        else:
+            before = out[place].said.get(ROW[name])
+            out[place].said[ROW[name]] = (f"{before[0]}; {text}" if before else text, None, None)
+    settle(out)
+    return out
+
+
+def spoken_long(totals: Totals, run: int) -> Spoken:
+    """What was found of a long run."""
+    words = [int(np.argmax(row)) if row.any() else UNSAID for row in totals.counts]
+    out = Spoken(run, words)
+    for v in totals.violations:
+        out.said[ROW[v.property]] = (v.why, v.time, v.command)
+    for (name, bit), where in totals.gaps.items():
+        text = sentence(GAP[bit], where)
+        if name:
+            before = out.said.get(ROW[name])
+            out.said[ROW[name]] = (f"{before[0]}; {text}" if before else text, None, None)
+        else:
+            totals.notes.append(text)
+    out.note = "; ".join(totals.notes) or None
+    settle([out])
+    return out
+
+
+def settle(spoken: Sequence[Spoken]) -> None:
+    """Say why of what is undecided, where nothing else has."""
+    undecided = WORDS.index("undecided")
+    for s in spoken:
+        if undecided in s.words:
+            for row, word in enumerate(s.words):
+                if word == undecided:
+                    s.said.setdefault(row, (OTHERWISE, None, None))
+
+
+GAP: dict[int, Unknown] = {gap.bit: gap for gap in GAPS}
+
+
+def as_batch(spoken: Sequence[Spoken]) -> pa.RecordBatch:
+    """What is said, as rows."""
+    import pyarrow as pa
+
+    made = spoken_of()
+    said = [[(k, dict(zip(("reason", "time", "command"), v, strict=True))) for k, v in s.said.items()] for s in spoken]
+    columns = [
+        pa.array([s.run for s in spoken], pa.int64()),
+        pa.array([s.words for s in spoken], made.field("words").type),
+        pa.array(said, made.field("said").type),
+        pa.array([s.note for s in spoken], pa.string()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=made)

@@ -1,0 +1,209 @@
+"""A DataFrame of events judged by Spark: a DataFrame of verdicts, a row a run and property.
+
+Nothing runs until somebody asks for rows. The plan brings the rows of each run together, in order, judges them where
+they are (`mapInArrow`, `batches.py`), a row a run, and makes a row for each property of it. Where rows lie together
+already nothing is moved; that no run is in two partitions is then seen by what is said of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from traces.judging.batches import BY_TIME, GIVEN, MALFORMED, NEEDED, NUMBERED, UNNOTED, WORDS, Judge, spoken_of
+from traces.judging.runs import JUDGED
+from traces.judging.sentence import Violation
+from traces.judging.totals import COUNTS, Totals
+from traces.spark.guest import workers
+from traces.spark.trouble import reason
+from traces.tables.places import Address, cleaned
+from traces.tables.table import COLUMNS, ROW, USUAL, TableError
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+__all__ = ["check_frame", "judge_address", "judge_frame"]
+
+TORN = "its rows do not lie together: leave out together=True"
+NOTES = 20  # that are told
+BY_COLUMNS = ("time", "process", "position")
+
+
+def judge_frame(
+    events: DataFrame,
+    names: Sequence[str] = (),
+    observes: Sequence[str] | None = None,
+    together: bool = False,
+    order: Sequence[str] = (),
+) -> DataFrame:
+    """Return a DataFrame of verdicts, which is not computed yet.
+
+    Args:
+        events: the columns of an event table; others are left alone.
+        names: the properties to judge; none: all that are judged by default.
+        observes: the kinds of event that the source of a run notes, if its first row does not say.
+        together: the rows of each run lie together, in order, in one partition.
+        order: columns that say the order of a run's rows; none: `row` if there is one, and all rows are there.
+
+    Raises:
+        TableError: a column is missing, or of another type.
+    """
+    from pyspark.sql import functions as f
+
+    check_frame(events.schema, order)
+    numbered = ROW in events.columns and not order
+    how = NUMBERED if numbered else GIVEN if together or order else BY_TIME
+    sent = [*NEEDED, *([ROW] if numbered else [])]
+    if together:
+        rows = events.select(*sent)
+    else:
+        by = [ROW] if numbered else [*(order or BY_COLUMNS)]
+        whole = events.select(*dict.fromkeys([*sent, *by]))
+        rows = whole.repartition("run").sortWithinPartitions("run", *by).select(*sent)
+    judge = Judge(tuple(names), USUAL if observes is None else tuple(observes), how)
+    with workers(events.sparkSession):
+        said = rows.mapInArrow(judge, per_run_schema())
+    if together:
+        said = said.groupBy("run").agg(
+            f.count(f.lit(1)).alias("times"), *(f.first(name).alias(name) for name in ("words", "said", "note"))
+        )
+    else:
+        said = said.withColumn("times", f.lit(1))
+    return by_property(said)
+
+
+def by_property(said: DataFrame) -> DataFrame:
+    """What is said of runs, a row a property."""
+    from pyspark.sql import functions as f
+
+    each = said.select("run", "times", "said", "note", f.posexplode("words").alias("place", "word"))
+    each = each.where("word >= 0")
+    more = f.try_element_at("said", f.col("place").cast("tinyint"))
+    torn = f.col("times") > 1
+    verdict = f.when(torn, f.lit(MALFORMED)).otherwise(named(WORDS, f.col("word")))
+    unnoted = f.when(f.col("word") == WORDS.index("not judged"), named(UNNOTED, f.col("place")))
+    return each.select(
+        "run",
+        named([p.name for p in JUDGED], f.col("place")).alias("property"),
+        verdict.alias("verdict"),
+        f.when(torn, f.lit(TORN)).otherwise(f.coalesce(more["reason"], unnoted)).alias("reason"),
+        f.when(~torn, more["time"]).alias("time"),
+        f.when(~torn, more["command"]).alias("command"),
+        f.when(~torn, f.col("note")).alias("note"),
+    )
+
+
+def named(words: Sequence[str], place: Column) -> Column:
+    """The word at a place."""
+    from pyspark.sql import functions as f
+
+    return f.element_at(f.array(*map(f.lit, words)), place.cast("int") + 1)
+
+
+def per_run_schema() -> StructType:
+    """What tasks say, as Spark types it."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(spoken_of())
+
+
+def check_frame(found: StructType, order: Sequence[str] = ()) -> None:
+    """
+    Raises:
+        TableError: a column is missing, twice there, or of another type.
+    """
+    from pyspark.sql.types import LongType, StringType
+
+    wanted: dict[str, Any] = {name: StringType() if is_text else LongType() for name, is_text, *_ in COLUMNS}
+    for name, kind in wanted.items():
+        here = [field for field in found.fields if field.name == name]
+        if name == ROW and not here:
+            continue
+        if len(here) != 1:
+            count = "two columns" if here else "no column"
+            raise TableError(f"a DataFrame of events has a column {name!r}, and this has {count} of that name")
+        if here[0].dataType != kind:
+            said, right = here[0].dataType.simpleString(), kind.simpleString()
+            raise TableError(f"column {name!r} is {said}, and in a DataFrame of events it is {right}")
+    for name in order:
+        if name not in found.names:
+            raise TableError(f"there is no column {name!r} to order rows by")
+
+
+# --- a whole table ---------------------------------------------------------------------------------
+
+
+def judge_address(address: Address, names: Sequence[str], master: str | None = None) -> Totals:
+    """Judge a table that Spark reads: files in any of Hadoop's file systems, or a table of a catalog.
+
+    Raises:
+        NoSpark: there is none.
+        SparkFailed: a job failed.
+        TableError: there is no such table, or a run cannot be judged.
+    """
+    from traces.spark.session import session
+
+    with session(master or "") as spark:
+        spark.sparkContext.setJobDescription(f"zabcheck judge {address}")
+        try:
+            return totals_of(events_at(spark, address), names, address)
+        finally:
+            spark.sparkContext.setJobDescription("")
+
+
+def events_at(spark: SparkSession, address: Address) -> DataFrame:
+    """A table that Spark reads.
+
+    Raises:
+        TableError: there is none.
+    """
+    from pyspark.errors import PySparkException
+
+    try:
+        return spark.read.parquet(address.text) if address.scheme else spark.table(address.text)
+    except PySparkException as problem:
+        raise TableError(f"{address}: {cleaned(reason(problem), address)}") from None
+    except Exception as problem:  # a file system that Hadoop has not, or that does not answer
+        if not (said := reason(problem)):
+            raise
+        raise TableError(f"{address}: {cleaned(said, address)}") from None
+
+
+def totals_of(events: DataFrame, names: Sequence[str], address: Address) -> Totals:
+    """Judge a DataFrame of events, and count what is said.
+
+    Raises:
+        TableError: it is none, or a run cannot be judged.
+    """
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as f
+
+    seen = Observation()
+    try:
+        verdicts = judge_frame(events.observe(seen, f.count(f.lit(1)).alias("rows")), names).persist()
+    except TableError as problem:
+        raise TableError(f"{address}: {problem}") from None
+    try:
+        first = f.min(f.struct("run", "reason")).alias("first")
+        counted = verdicts.groupBy("property", "verdict").agg(f.count(f.lit(1)).alias("runs"), first).collect()
+        noted = verdicts.where("note is not null").select("note").distinct().orderBy("note").limit(NOTES).collect()
+        broken = verdicts.where("verdict = 'violated'").orderBy("run", "property").collect()
+    finally:
+        verdicts.unpersist()
+    out = Totals(rows=int(seen.get["rows"]))
+    damaged = [row.first for row in counted if row.verdict == MALFORMED]
+    if damaged:
+        wrong = min(damaged, key=lambda first: (first.run is not None, first.run or 0))
+        run = "" if wrong.run is None else f", run {wrong.run}"
+        raise TableError(f"{address}{run}: {wrong.reason}")
+    of_property: dict[str, int] = {}
+    for row in counted:
+        out.counts[out.names.index(row.property), COUNTS.index(row.verdict)] += row.runs
+        of_property[row.property] = of_property.get(row.property, 0) + row.runs
+        if row.verdict == "open":
+            out.notes.append(f"{row.property} is open: {row.first.reason}.")
+    out.runs = max(of_property.values(), default=0)
+    out.violations = [Violation(v.run, v.property, v.reason, v.time, (), v.command) for v in broken]
+    out.notes = sorted(out.notes) + [row.note for row in noted]
+    return out

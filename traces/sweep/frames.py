@@ -1,0 +1,107 @@
+"""A sweep as DataFrames: one of its runs, and one of what happened in them.
+
+Neither is computed before somebody asks for rows. A run is made again by whoever needs its rows, from its number alone,
+and comes out the same; all of its rows are made by one task. So what a committer of Spark's, or of a table format,
+makes visible of a task has whole runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from traces.spark.guest import workers
+from traces.sweep.block import block_table, schema_of
+from traces.sweep.events import check_events, events_of
+from traces.sweep.grid import Grid
+from traces.tables.table import COLUMNS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["Events", "Runs", "events_frame", "runs_frame"]
+
+RUNS, EVENTS = 2_000, 100  # configurations of a task: some thousand a second are played, and some ten listened to
+MOST = 20_000  # tasks
+AT_ONCE = 50  # configurations whose rows are held
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What a task does that makes rows of runs."""
+
+    question: Grid
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Make the rows of numbered configurations."""
+        for batch in batches:
+            numbers = batch.column(0).to_pylist()
+            for k in range(0, len(numbers), AT_ONCE):
+                yield from block_table(self.question, numbers[k : k + AT_ONCE]).to_batches()
+
+
+@dataclass(frozen=True)
+class Events:
+    """What a task does that makes rows of events. A run that comes to no end has none; `error` of its row says why.
+
+    Attributes:
+        every: also what no property speaks of.
+    """
+
+    question: Grid
+    every: bool
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Make the rows of numbered configurations."""
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from self.rows(number)
+
+    def rows(self, number: int) -> Iterator[pa.RecordBatch]:
+        """What happened in one run."""
+        import pyarrow as pa
+
+        for table in events_of(self.question, number, self.every):
+            columns = [c.cast(pa.string()) if pa.types.is_dictionary(c.type) else c for c in table.columns]
+            yield from pa.table(columns, names=table.schema.names).to_batches()
+
+
+def runs_frame(spark: SparkSession, question: Grid, partitions: int | None = None) -> DataFrame:
+    """The rows of a sweep's table (docs/sweep.md).
+
+    Args:
+        question: checked.
+        partitions: how many tasks; None: by the number of configurations.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return made(spark, question, Runs(question), from_arrow_schema(schema_of(question)), RUNS, partitions)
+
+
+def events_frame(spark: SparkSession, question: Grid, every: bool = False, partitions: int | None = None) -> DataFrame:
+    """What happened in the runs of a sweep, the rows of each together and in order: an event table whose runs have the
+    numbers of configurations.
+
+    Args:
+        question: checked.
+        every: also what no property speaks of (messages, timers, faults).
+        partitions: how many tasks; None: by the number of configurations.
+
+    Raises:
+        TableError: events cannot be noted of runs of a protocol.
+    """
+    check_events(question)
+    columns = ", ".join(f"{name} {'string' if is_text else 'bigint'}" for name, is_text, *_ in COLUMNS)
+    return made(spark, question, Events(question, every), columns, EVENTS, partitions)
+
+
+def made(
+    spark: SparkSession, question: Grid, task: Callable[..., Any], columns: Any, each: int, partitions: int | None
+) -> DataFrame:
+    """Rows that tasks make of configurations, so many `each`."""
+    wanted = max(spark.sparkContext.defaultParallelism, -(-question.count // each))
+    tasks = partitions or max(1, min(question.count, wanted, MOST))
+    with workers(spark):
+        return spark.range(0, question.count, 1, tasks).mapInArrow(task, columns)

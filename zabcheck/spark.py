@@ -1,0 +1,138 @@
+"""zabcheck in a Spark program: DataFrames in, DataFrames out.
+
+    from zabcheck.spark import judge, sweep
+
+    swept = sweep(spark, seeds="1:10001", faults=[0, 1, 4])
+    swept.events.write.parquet("events")
+    verdicts = judge(spark.read.parquet("events"))
+    verdicts.where("verdict = 'violated'").groupBy("property").count().show()
+
+Nothing runs before somebody asks for rows. `docs/spark.md` has the columns, and what is said of rows in disorder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from checker.errors import RequestError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from invariants.registry import Property
+
+__all__ = ["Swept", "judge", "sweep"]
+
+
+@dataclass(frozen=True)
+class Swept:
+    """Simulated runs, which are made when somebody asks for rows.
+
+    Attributes:
+        runs: a row a run, as in the table of `zabcheck sweep` (docs/sweep.md).
+        events: what happened in them, whole runs in each partition, in order; `run` is `number` of `runs`.
+    """
+
+    runs: DataFrame
+    events: DataFrame
+
+
+def judge(
+    events: DataFrame,
+    properties: Sequence[str | Property] = (),
+    *,
+    observes: Sequence[str] | None = None,
+    together: bool = False,
+    order: Sequence[str] = (),
+) -> DataFrame:
+    """Judge every run in a DataFrame of events by the properties of histories.
+
+    Args:
+        events: with the columns of an event table (docs/events.md); further ones are left alone.
+        properties: which; none: all that are judged by default.
+        observes: the kinds of event that the source of a run notes, if the run's first row does not say; None: abcast
+            and abdeliver.
+        together: the rows of each run lie together, in order, in one partition: they are not moved. A run of which this
+            is not so is malformed.
+        order: columns that say the order of the rows of a run; none: `row`, or else time, process and position, as far
+            as these say it.
+
+    Returns:
+        A row for each run and property, with the columns `run`, `property`, `verdict` (as of `zabcheck judge`; or
+        malformed), `reason`, `time`, `command` and `note`. It is not computed yet.
+
+    Raises:
+        RequestError: there is no such property, a column is missing or of another type, or there is no Spark.
+    """
+    from checker.requests.judge import check_names
+    from traces.judging.runs import JUDGED
+    from traces.spark import NoSpark
+    from traces.spark.session import check_installed
+    from traces.tables.table import OBSERVED, TableError
+
+    names = tuple(p if isinstance(p, str) else p.name for p in properties)
+    check_names(names, [p.name for p in JUDGED])
+    for kind in observes or ():
+        if kind not in OBSERVED:
+            raise RequestError(f"observes: there is no kind {kind!r}; there are {', '.join(OBSERVED)}")
+    try:
+        check_installed()
+        from traces.judging.frames import judge_frame
+
+        return judge_frame(events, names, observes, together, order)
+    except (NoSpark, TableError) as problem:
+        raise RequestError(str(problem)) from None
+
+
+def sweep(spark: SparkSession, *, every: bool = False, partitions: int | None = None, **grid: Any) -> Swept:
+    """Run every configuration of a grid in the simulator.
+
+    Args:
+        every: events are also what no property speaks of (messages, timers, faults).
+        partitions: of each of the two; None: by the number of configurations.
+        grid: what to run, in the words of `zabcheck sweep`, a value or several: seeds (or a range), protocol, variant,
+            network, oracle, nodes, rounds, proposals, delay, partition, schedule, faults, fault_kinds, sample,
+            sample_seed.
+
+    Raises:
+        RequestError: there is no such grid, events cannot be noted of its runs, or there is no Spark.
+    """
+    from traces.spark import NoSpark
+    from traces.spark.session import check_installed
+    from traces.sweep.grid import Grid
+    from traces.tables.table import TableError
+    from zabspec.model import ConfigError
+
+    if "seeds" not in grid:
+        raise RequestError("seeds says which seeds to run, as seeds='1:1001'")
+    try:
+        check_installed()
+        from traces.sweep.frames import events_frame, runs_frame
+
+        asked: dict[str, Any] = {name: v if name in SINGLE else values(v) for name, v in grid.items()}
+        question = Grid(**asked)
+        question.check()
+        return Swept(runs_frame(spark, question, partitions), events_frame(spark, question, every, partitions))
+    except TypeError:
+        raise RequestError(f"a sweep has nothing of the name {strange(grid)!r}") from None
+    except (ConfigError, NoSpark, TableError) as problem:
+        raise RequestError(str(problem)) from None
+
+
+SINGLE = ("sample", "sample_seed", "quorums")
+
+
+def values(given: Any) -> tuple[Any, ...]:
+    """The values of an axis: one, or several; a range is of seeds."""
+    if isinstance(given, range) and given.step == 1:
+        return (f"{given.start}:{given.stop}",)
+    return tuple(given) if isinstance(given, list | tuple | range) else (given,)
+
+
+def strange(grid: dict[str, Any]) -> str:
+    """The first name that no grid has."""
+    from traces.sweep.grid import Grid
+
+    return next((name for name in grid if name not in Grid.__dataclass_fields__), next(iter(grid)))
