@@ -19,14 +19,14 @@ __all__ = ["named_by", "naming_processes", "process_name", "record_text", "value
 
 A = ParamSpec("A")
 R = TypeVar("R")
-T = TypeVar("T", bound="Told")
+T = TypeVar("T", bound="OfModel")
 
 
 PROCESS = re.compile(r"\bp([0-6])\b")  # a process in a sentence
 _roles: ContextVar[Roles | None] = ContextVar("roles", default=None)  # by which processes are named meanwhile
 
 
-class Told(Protocol):
+class OfModel(Protocol):
     """What a person is told of: a run of a model."""
 
     @property
