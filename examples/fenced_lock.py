@@ -3,6 +3,8 @@
     zabcheck --protocol fenced_lock.py
     zabcheck --protocol fenced_lock.py --client 3
     zabcheck --protocol fenced_lock.py --variant unfenced     the store takes every write
+
+Clients are alike; one server keeps the lock, and one store the data.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
     zabcheck --protocol two_phase_commit.py
     zabcheck --protocol two_phase_commit.py --participant 4
     zabcheck --protocol two_phase_commit.py --variant hasty     the votes of a majority are enough
+
+Nobody crashes here: a coordinator that does leaves participants waiting.
 """
 
 from __future__ import annotations

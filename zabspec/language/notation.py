@@ -7,13 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.roles import Roles
-
-if TYPE_CHECKING:
-    from zabspec.configuration import Parameters
 
 __all__ = ["named_by", "naming_processes", "process_name", "record_text", "value_text", "with_names"]
 
@@ -26,11 +23,18 @@ PROCESS = re.compile(r"\bp([0-6])\b")  # a process in a sentence
 _roles: ContextVar[Roles | None] = ContextVar("roles", default=None)  # by which processes are named meanwhile
 
 
+class WithRoles(Protocol):
+    """The parameters of a model."""
+
+    @property
+    def played(self) -> Roles | None: ...
+
+
 class OfModel(Protocol):
     """What a person is told of: a run of a model."""
 
     @property
-    def configuration(self) -> Parameters: ...
+    def configuration(self) -> WithRoles: ...
 
 
 @contextmanager
