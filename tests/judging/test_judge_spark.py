@@ -31,13 +31,14 @@ from tests.judging.test_judge_premises import TABLES
 from tests.patience import HANG, until
 from tests.spark import LocalSpark
 from traces.judging.batches import NUMBERED, Judge
+from traces.judging.frames import TORN
 from traces.judging.judge import judge_on_spark, judge_plainly, read_units
 from traces.judging.own import observed_units
 from traces.judging.runs import JUDGED, KERNEL
 from traces.judging.single_run import InMemory
 from traces.judging.totals import COUNTS, judge_unit
 from traces.tables.own import source_of
-from traces.tables.table import OBSERVED, Rows, TableError
+from traces.tables.table import OBSERVED, Rows, TableError, TableWriter
 from zabcheck.spark import judge, sweep
 
 pytestmark = pytest.mark.slow
@@ -244,27 +245,31 @@ def test_verdicts_of_a_frame_are_those_of_its_runs(
 def test_rows_said_to_lie_together_are_not_believed_to(
     local_spark: LocalSpark, tmp_path: Path, runs_in_memory: list[pa.Table]
 ) -> None:
-    """Where they do it comes to the same; a run whose rows do not is malformed, numbered or not."""
-    spark = local_spark.get()
+    """Where they do it comes to the same, of a DataFrame and of files; a run in two places is malformed."""
+    from pyspark.sql import functions as f
+
+    spark, names = local_spark.get(), ["total-order", "integrity"]
     whole = [t for t in runs_in_memory if t["run"][0].as_py() < 30][:16]
-    (tmp_path / "whole").mkdir()
-    (tmp_path / "torn").mkdir()
-    written(tmp_path / "whole" / "a.parquet", [])
-    pq.write_table(pa.concat_tables(whole), tmp_path / "whole" / "b.parquet")
-    there = spark.read.parquet(str(tmp_path / "whole")).drop("row")
-    together = in_frame(judge(there, ["total-order", "integrity"], together=True))
-    assert {r: {n: w for n, (w, _) in said.items()} for r, said in together.items()} == {
-        t["run"][0].as_py(): {
-            n: w
-            for n, w in verdicts_of(judge_unit(InMemory((), rows_of=t, noted=OBSERVED), ALL)).items()
-            if n in ("total-order", "integrity")
-        }
-        for t in whole
-    }
-    torn = there.union(there.where("run < 3"))  # each in two partitions, whole in both
-    found = in_frame(judge(torn, ["integrity"], together=True))
-    assert {r for r, said in found.items() if said["integrity"][0] == "malformed"} == {0, 1, 2}
-    assert "do not lie together" in str(found[0]["integrity"][1])
+    (tmp_path / "damaged").mkdir()
+    with TableWriter(tmp_path / "a.parquet", OBSERVED, group=200) as table:
+        for t in whole:
+            table.add_table(t)
+    there = spark.read.parquet(str(tmp_path / "a.parquet")).drop("row")
+    torn = there.union(there.where("run < 3"))  # each whole in both places
+    ways = (judge(there, names, together=True), judge(torn, names, together=True), judge(tmp_path / "a.parquet", names))
+    every = [way.withColumn("way", f.lit(k)) for k, way in enumerate(ways)]
+    rows = every[0].union(every[1]).union(every[2]).collect()
+    found = [{(r.run, r.property): r.verdict for r in rows if r.way == k} for k in range(3)]
+    words = {t["run"][0].as_py(): verdicts_of(judge_unit(InMemory((), rows_of=t, noted=OBSERVED), ALL)) for t in whole}
+    expected = {(run, name): said[name] for run, said in words.items() for name in names}
+    assert found[0] == found[2] == expected
+    assert {key for key, word in found[1].items() if word == "malformed"} == {(r, n) for r in range(3) for n in names}
+    assert {key: w for key, w in found[1].items() if key[0] > 2} == {k: w for k, w in expected.items() if k[0] > 2}
+    assert {r.reason for r in rows if r.verdict == "malformed"} == {TORN}
+    with pytest.raises(RequestError, match="there is no Parquet file"):
+        judge(tmp_path / "damaged")
+    with pytest.raises(RequestError, match="are of a DataFrame"):
+        judge(str(tmp_path), together=True)
 
 
 def test_a_frame_that_is_none_says_which_column(local_spark: LocalSpark, tmp_path: Path) -> None:

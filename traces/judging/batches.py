@@ -27,7 +27,20 @@ from zabspec.temporary import temporary_folder
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["BY_TIME", "GIVEN", "MALFORMED", "NEEDED", "NUMBERED", "UNNOTED", "WORDS", "Judge", "spoken_of"]
+__all__ = [
+    "BY_TIME",
+    "GIVEN",
+    "MALFORMED",
+    "NEEDED",
+    "NUMBERED",
+    "UNNOTED",
+    "WORDS",
+    "Judge",
+    "as_batch",
+    "one_by_one",
+    "spoken_long",
+    "spoken_of",
+]
 
 NUMBERED, BY_TIME, GIVEN = "numbered", "by time", "given"  # how the order of a run's rows is known
 MALFORMED = "malformed"

@@ -7,23 +7,41 @@ already nothing is moved; that no run is in two partitions is then seen by what 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from traces.judging.batches import BY_TIME, GIVEN, MALFORMED, NEEDED, NUMBERED, UNNOTED, WORDS, Judge, spoken_of
+from traces.judging.batches import (
+    BY_TIME,
+    GIVEN,
+    MALFORMED,
+    NEEDED,
+    NUMBERED,
+    UNNOTED,
+    WORDS,
+    Judge,
+    as_batch,
+    one_by_one,
+    spoken_long,
+    spoken_of,
+)
+from traces.judging.history import judge_history
+from traces.judging.judge import read_units
 from traces.judging.runs import JUDGED
 from traces.judging.sentence import Violation
-from traces.judging.totals import COUNTS, Totals
+from traces.judging.totals import COUNTS, Totals, Unit, asked_for
 from traces.spark.guest import workers
 from traces.spark.trouble import reason
-from traces.tables.places import Address, cleaned
+from traces.tables.places import Address, Place, cleaned
 from traces.tables.table import COLUMNS, ROW, USUAL, TableError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["check_frame", "judge_address", "judge_frame"]
+__all__ = ["check_frame", "judge_address", "judge_files", "judge_frame"]
 
 TORN = "its rows do not lie together: leave out together=True"
 NOTES = 20  # that are told
@@ -65,12 +83,55 @@ def judge_frame(
     with workers(events.sparkSession):
         said = rows.mapInArrow(judge, per_run_schema())
     if together:
-        said = said.groupBy("run").agg(
-            f.count(f.lit(1)).alias("times"), *(f.first(name).alias(name) for name in ("words", "said", "note"))
-        )
-    else:
-        said = said.withColumn("times", f.lit(1))
-    return by_property(said)
+        return by_property(once(said))
+    return by_property(said.withColumn("times", f.lit(1)))
+
+
+def judge_files(spark: SparkSession, place: Place, names: Sequence[str] = ()) -> DataFrame:
+    """Return a DataFrame of verdicts on files whose runs lie together, which tasks read themselves.
+
+    Raises:
+        TableError: it is no event table.
+    """
+    units = [u.away() for u in read_units(place)]
+    rows = [(pickle.dumps(u),) for u in units]
+    with workers(spark):
+        sent = spark.createDataFrame(rows, "unit binary").repartition(max(1, len(units)))
+        return by_property(once(sent.mapInArrow(JudgeUnits(tuple(names)), per_run_schema())))
+
+
+@dataclass(frozen=True)
+class JudgeUnits:
+    """What a task does that reads files.
+
+    Attributes:
+        names: the properties; none: all that are judged by default.
+    """
+
+    names: tuple[str, ...]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Judge units of a table, each read here. What cannot be read is malformed."""
+        for batch in batches:
+            for sent in batch.column(0).to_pylist():
+                unit: Unit = pickle.loads(sent)
+                judge = Judge(self.names, unit.observes, GIVEN)
+                try:
+                    if unit.long:
+                        totals = judge_history(unit, asked_for(self.names), one_by_one)
+                        yield as_batch([spoken_long(totals, unit.parts[0].least or 0)])
+                    else:
+                        yield from judge(unit.read(NEEDED).to_batches())
+                except TableError as problem:
+                    yield as_batch([judge.refused(None, str(problem))])
+
+
+def once(said: DataFrame) -> DataFrame:
+    """What is said of runs, each once; how often each was met is `times`."""
+    from pyspark.sql import functions as f
+
+    firsts = (f.first(name).alias(name) for name in ("words", "said", "note"))
+    return said.groupBy("run").agg(f.count(f.lit(1)).alias("times"), *firsts)
 
 
 def by_property(said: DataFrame) -> DataFrame:
