@@ -79,6 +79,7 @@ class Started:
                 "tickTime=200", "initLimit=50", "syncLimit=25", f"dataDir={work}/server{n + 1}",
                 f"clientPort={self.clients[n]}", "4lw.commands.whitelist=*", "standaloneEnabled=false",
                 "reconfigEnabled=false", "admin.enableServer=false", "clientPortAddress=127.0.0.1",
+                "localSessionsEnabled=true",  # or the session of each reader would be a write
             ]  # fmt: skip
             lines += [f"server.{k + 1}=127.0.0.1:{ports[3 + 2 * k]}:{ports[4 + 2 * k]}" for k in range(3)]
             (work / f"zoo{n + 1}.cfg").write_text("\n".join(lines) + "\n")

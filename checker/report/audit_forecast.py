@@ -71,7 +71,7 @@ def grouped(outcomes: Sequence[Outcome]) -> Iterator[list[Outcome]]:
     """Outcomes of the same servers that differ only in who leads, together."""
     seen: dict[str, list[Outcome]] = {}
     for o in outcomes:
-        key = repr((o.started, bool(o.leader), o.last, o.loses, o.may_lose, o.drops, o.revives, odd(o)))
+        key = repr((o.started, bool(o.leader), o.last, o.loses, o.may_lose, o.drops, o.revives, o.again, odd(o)))
         seen.setdefault(key, []).append(o)
     yield from seen.values()
 
@@ -98,6 +98,11 @@ def outcome_words(same: Sequence[Outcome], ahead: Forecast) -> str:
         said.append(f"drops {ranges(one.drops, ahead)}, which less than a quorum has")
     if one.revives:
         said.append(f"brings {ranges(one.revives, ahead)} back, which less than a quorum has")
+    if one.again:
+        said.append(
+            f"begins epoch {one.epoch} A SECOND TIME: {', '.join(one.again)} has transactions of it, those that are "
+            "written now get the same zxids, and it may keep its own in their place"
+        )
     if not (one.loses or one.may_lose or one.drops or one.revives):
         said.append("nothing is cut")
     return first + "; ".join([*said, *odd(one)]) + "."
@@ -162,6 +167,7 @@ def outcome_json(o: Outcome) -> dict[str, Any]:
         "may_lose": pairs(o.may_lose),
         "drops": pairs(o.drops),
         "brings_back": pairs(o.revives),
+        "epoch_again": o.again,
         "servers": [change_json(when, c) for when, c in changes],
         "run": o.run,
     }

@@ -4,6 +4,7 @@ against real servers by `python -m benchmarks.forecast servers`; what they did i
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from tests.zookeeper.test_danger import (
     epoch_before_its_transactions,
     last_copy_below_a_snapshot,
     last_copy_beside_a_new_disk,
+    last_copy_of_an_epoch,
     tail,
 )
 from tests.zookeeper.test_findings import TXNS
@@ -106,6 +108,17 @@ def test_the_last_copy_is_named_and_starting_without_it_loses_it(tmp_path: Path)
     assert [(c.lo, c.hi, c.servers) for c in ahead.last_copies] == [(*tail_of_1[0], ["server1"])]
     assert [o.may_lose for o in ahead.outcomes[:3]] == [[], [], tail_of_1]
     assert [o.revives for o in ahead.outcomes[:3]] == [tail_of_1, tail_of_1, []]
+
+
+def test_an_epoch_that_begins_a_second_time_is_told(tmp_path: Path) -> None:
+    """Real servers: what one had of epoch 3 stayed, in the place of what clients had written in the other epoch 3."""
+    ahead = ahead_of(audited(tmp_path, last_copy_of_an_epoch(alike())))
+    assert [(o.started, o.epoch, o.again) for o in ahead.outcomes] == [
+        (PAIRS[0], 4, []), (PAIRS[1], 4, []), (PAIRS[2], 3, ["server1"]),
+    ]  # fmt: skip
+    assert [o.started for o in replace(ahead, outcomes=[replace(ahead.outcomes[2], may_lose=[])]).losing] == [PAIRS[2]]
+    said = " ".join(" ".join(forecast_lines(ahead)).split())
+    assert "begins epoch 3 A SECOND TIME: server1 has transactions of it" in said
 
 
 def test_a_later_snapshot_brings_back_what_was_cut(tmp_path: Path) -> None:
@@ -224,6 +237,8 @@ def test_what_only_the_forecast_finds_is_a_danger(tmp_path: Path, monkeypatch: p
         ("CAN_BE_LOST", zxid(3, 5), zxid(3, 6), PAIRS[1])
     ]
     assert found.code == 1
+    again = auditing.can_be_lost(Forecast("3.9.5", outcomes=[Outcome(["a", "b"], "b", 3, again=["c"])]))
+    assert again.sentence.endswith("elect b and begin epoch 3 again, of which c has transactions")
 
 
 @pytest.mark.parametrize("seed", [4, 14])

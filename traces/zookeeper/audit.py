@@ -462,10 +462,13 @@ def look_ahead(
 
 def can_be_lost(ahead: Forecast) -> Finding:
     """What the forecast says can be lost, where nothing else says so."""
-    first = ahead.losing[0]
+    first = min(ahead.losing, key=lambda o: not (o.loses or o.may_lose))
+    what = f"{' and '.join(first.started)}, started without the others, elect {first.leader} and "
+    if not (first.loses or first.may_lose):
+        what += f"begin epoch {first.epoch} again, of which {', '.join(first.again)} has transactions"
+        return Finding("CAN_BE_LOST", DANGER, what, servers=first.started)
     lo, hi = (first.loses or first.may_lose)[0]
-    what = f"{' and '.join(first.started)}, started without the others, elect {first.leader} and go on without "
-    what += f"{zxid_text(lo)}..{zxid_text(hi)}, which may have been acknowledged"
+    what += f"go on without {zxid_text(lo)}..{zxid_text(hi)}, which may have been acknowledged"
     return Finding("CAN_BE_LOST", DANGER, what, "", "", -1, lo, hi, first.started)
 
 

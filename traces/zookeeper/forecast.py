@@ -64,6 +64,7 @@ class Outcome:
         changes: of each of these. later: of each other server, when it is started afterwards.
         loses: what a quorum of the disks has and the history that is served has not. may_lose: the same of what may
             have been on a quorum once. drops: the same of all else. revives: what is served and is on no quorum.
+        again: who has transactions of the epoch that begins: what is written in it has the same zxids.
         run: the steps that lead there.
     """
 
@@ -77,6 +78,7 @@ class Outcome:
     may_lose: Ranges = field(default_factory=list)
     drops: Ranges = field(default_factory=list)
     revives: Ranges = field(default_factory=list)
+    again: list[str] = field(default_factory=list)
     run: list[str] = field(default_factory=list)
 
     @property
@@ -118,8 +120,8 @@ class Forecast:
 
     @property
     def losing(self) -> list[Outcome]:
-        """Outcomes in which something that may have been acknowledged is lost."""
-        return [o for o in self.outcomes if o.loses or o.may_lose]
+        """Outcomes in which something that may have been acknowledged is lost, or may be by what is written then."""
+        return [o for o in self.outcomes if o.loses or o.may_lose or o.again]
 
 
 def forecast_of(
@@ -416,5 +418,7 @@ class Search:
                 may_lose |= bit
             elif have:
                 drops |= bit
+        same = sum(1 << b.model for b in self.folded.blocks if b.lo >> 32 == out.epoch)
+        out.again = [self.folded.name(p) for p, own in self.trees.items() if own & same]
         ranges = self.folded.ranges
         out.loses, out.may_lose, out.drops, out.revives = map(ranges, (loses, may_lose, drops, revives))
