@@ -131,6 +131,12 @@ def test_a_damaged_record_is_none(kept: Kept, content: bytes) -> None:
     assert found().head == ()
 
 
+def test_a_record_of_another_type_is_none(kept: Kept) -> None:
+    kept.change(INDUCTIVE, why=3)
+    kept.change(REFINEMENT, claims={"": "refines", "more": 1})
+    assert found().head == ()
+
+
 def test_a_variant_has_nothing_recorded(kept: Kept) -> None:
     here = found(variant="missing-only")
     assert (here.head, kept.computed) == ((), [])
@@ -183,6 +189,7 @@ def test_text_that_is_loaded_from_elsewhere_is_not_ours(kept: Kept, monkeypatch:
     from zabspec import zab
 
     assert gathered.is_installed_text(of_zab("")[0])
+    assert not any(gathered.is_installed_text(one) for one in of_zab("missing-only")[:2])
     monkeypatch.setattr(zab, "__file__", str(kept.file.parent / "zab.py"))
     assert not gathered.is_installed_text(of_zab("")[0])
     assert found().head == ()
