@@ -195,7 +195,8 @@ def piece(asked: Applicable, compute: bool, tell: Tell) -> Evidence:
             return Evidence(asked.kind, NOT_COMPUTED, asked.bounds, asked.command, why=str(problem), nodes=asked.nodes)
         except KeyboardInterrupt:  # the exploration has its report all the same
             raise Interrupted from None
-        store.keep(asked.kind, found, text)
+        if sources.still(asked.kind, digest):
+            store.keep(asked.kind, found, text)
     if found is None:
         return Evidence(asked.kind, NOT_COMPUTED, asked.bounds, asked.command, nodes=asked.nodes)
     return Evidence(asked.kind, status, found.bounds, asked.command, found.claims, found.digest, found.why, asked.nodes)

@@ -48,8 +48,12 @@ def record(file: Path, stale_ones: Sequence[Applicable]) -> bool:
         began = spent()
         computed = COMPUTE[one.kind](patient(one.request), sources.digest(one.kind), lambda _: None)
         entry = replace(computed, request=one.request.as_json())
-        if not entry.digest or not entry.final:
-            print(f"{one.kind}: undecided, and not recorded; {entry.why}", file=sys.stderr, flush=True)
+        if not entry.digest or not entry.final or not sources.still(one.kind, entry.digest):
+            print(
+                f"{one.kind}: undecided, or its sources have changed, and not recorded; {entry.why}",
+                file=sys.stderr,
+                flush=True,
+            )
             whole = False
             continue
         said = entry.why or f"{len(entry.claims)} claims"

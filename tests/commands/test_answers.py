@@ -83,11 +83,13 @@ def test_a_plan_is_a_function(tmp_path: Path) -> None:
         zabcheck.plan(3, latency=2)  # type: ignore[typeddict-item]
 
 
-def test_minimising_is_a_function(broken: Trace, tmp_path: Path) -> None:
+def test_minimising_is_a_function(broken: Trace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     short = zabcheck.minimise(broken, search=1.0)
     assert len(short.trace.steps) <= short.steps_before == len(broken.steps)
     assert short.trace.property_name == "delivered-is-chosen"
     assert "Saved" not in short.sentence
+    assert list(tmp_path.iterdir()) == []
     assert short.as_json()["trace"] is None
     assert short.picture().startswith("<svg")
     saved = tmp_path / "short.trace.json"
@@ -126,6 +128,7 @@ def test_the_track_record_is_a_function(monkeypatch: pytest.MonkeyPatch, broken:
     found = zabcheck.zookeeper("ZK-4643")
     assert [row.row.issue for row in found.rows] == ["4643"]
     assert found["ZK-4643"].verdict == "found"
+    assert found.sentence.startswith("1 of 1 rows are found")
     assert found.as_json()["rows"][0]["depth"] == 11
     assert found.runs == {"ZK-4643": broken}
     assert found.picture().startswith("<svg")

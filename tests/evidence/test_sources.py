@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -118,6 +120,14 @@ def test_another_solver_has_another_digest(tmp_path: Path, monkeypatch: pytest.M
     assert digest(top) not in ("", before)
     monkeypatch.setattr(sources, "solver_version", lambda: "")
     assert digest(top) == ""
+
+
+def test_what_was_computed_of_other_sources_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = sources.digest(PROOF)
+    assert sources.still(PROOF, before)
+    assert not sources.still(PROOF, "0" * 64)
+    monkeypatch.setitem(sys.modules, "z3", SimpleNamespace(get_version_string=lambda: "0.1"))
+    assert not sources.still(PROOF, before)
 
 
 def test_what_cannot_be_read_has_no_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
