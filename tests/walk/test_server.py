@@ -246,3 +246,33 @@ def test_a_saved_page_has_the_places_around_a_walk() -> None:
     assert "00011" not in data["views"]
     assert "http://127" not in saved.json["text"]
     assert TOKEN not in saved.json["text"]
+
+
+# --- two models ------------------------------------------------------------------------------------
+
+
+def test_two_models_differ_at_the_rule_that_is_changed() -> None:
+    """The violating walk of a variant, taken without it: the same up to where the rule is asked, then a step that the
+    protocol does not have; a model with itself is refused, and one of the same text differs nowhere."""
+    sound = get("others", address=GOOD).json["others"]
+    assert [name for name, _ in sound] == ["zab without small-quorum"]
+    found = get("compare", address=GOOD, other=sound[0][1]).json
+    first = found["first"]
+    here = get("view", address=f"{START}&at={first['at']}&way={'0' * 11}").json["place"]
+    there = get("view", address=first["address"]).json["place"]
+    assert there["depth"] == here["depth"] == first["at"] > 0
+    named = lambda place: {s["headline"] for s in place["steps"]}  # noqa: E731
+    assert named(here) - named(there) == set(first["left"])
+    before = get("view", address=f"{START}&at={first['at'] - 1}&way={'0' * 11}").json["place"]
+    way = first["address"].split("way=")[1][: first["at"] - 1]
+    theirs = get("view", address=f"{sound[0][1]}&way={way}").json["place"]
+    assert named(before) == named(theirs)
+    assert found["taken"] < 11
+    assert "does not take step" in found["sentence"]
+    assert get("compare", address=GOOD, other=START).status == 400
+    same = get(
+        "compare",
+        address=GOOD,
+        other=f"{START}&crashes=0".replace("crashes=0&losses=0&timeouts=0&crashes=0", "timeouts=1&crashes=0&losses=0"),
+    ).json
+    assert same["taken"] == 11

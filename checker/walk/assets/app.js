@@ -6,7 +6,7 @@ import { showLanes } from "./lanes.js";
 import { showSteps } from "./steps.js";
 import { showState } from "./state.js";
 import { showBar } from "./properties.js";
-import { cards, choosePage, help, jump } from "./dialogs.js";
+import { cards, choosePage, compare, help, jump } from "./dialogs.js";
 
 let backend, view = null, asked = 0;
 
@@ -103,6 +103,7 @@ const TOOLS = [
   ["Redo", "r", () => true, () => history.forward()],
   ["Violation", "v", () => true, () => jump(backend, view, "violation", open), "served"],
   ["Witness", "w", () => true, () => jump(backend, view, "witness", open), "served"],
+  ["Compare", "=", () => true, () => quietly(() => compare(backend, view, go, open)), "served"],
   ["Save trace", "s", () => true, saveTrace, "served"],
   ["Save page", "", () => true, savePage, "served"],
   ["Copy", "c", () => true, copy],

@@ -5,7 +5,7 @@ const KEYS = [
   ["1-9", "take that step"], ["Backspace", "one step back"], ["\u2192", "one step on, along the way ahead"],
   ["Home, End", "to the beginning, to the end of the way"], ["u, r", "undo, redo: as Back and Forward of the browser"],
   ["v", "the shortest way to a violation"], ["w", "the shortest way to where a premise is met"],
-  ["s", "save the walk as a trace"], ["c", "copy the command that opens this state"], ["Tab, Enter", "everything else"], ["?", "this help"],
+  ["=", "compare with another model"], ["s", "save the walk as a trace"], ["c", "copy the command that opens this state"], ["Tab, Enter", "everything else"], ["?", "this help"],
 ];
 
 export function openDialog(title, ...inside) {
@@ -75,4 +75,40 @@ export function choosePage(save) {
   const begin = levels => make("button", {type: "button", on: {click: () => { find("#dialog").close(); save(levels); }}}, levels === 1 ? "1 step around" : "2 steps around");
   openDialog("Save a page that needs no server", make("p", {}, "One file with this walk, and the places that are so many steps away from it. It opens from a folder or a mail."),
     make("p", {class: "two"}, begin(1), begin(2)));
+}
+
+// The same schedule in another model: where both first differ.
+export async function compare(backend, view, go, open) {
+  const { others } = await backend.ask("others", {address: view.address});
+  const field = make("input", {type: "text", id: "other", autocomplete: "off", value: others.length ? others[0][1] : "", "aria-describedby": "other-help"});
+  const choose = make("select", {"aria-label": "Models to compare with", on: {change: event => { field.value = event.target.value; }}}, ...others.map(([name, address]) => make("option", {value: address}, name)));
+  const result = make("div", {role: "status"});
+  const begin = async () => {
+    result.replaceChildren("walking ...");
+    try {
+      const other = field.value.trim();
+      result.replaceChildren(...told(await backend.ask("compare", {address: view.address, other}), go, open));
+    } catch (problem) {
+      result.replaceChildren(make("p", {class: "bad"}, problem.message));
+    }
+  };
+  const form = make("form", {on: {submit: event => { event.preventDefault(); begin(); }}}, make("label", {for: "other", class: "check"}, "Another model, as an address names it"), field, make("button", {type: "submit", class: "primary"}, "Compare"));
+  openDialog("This walk in another model", others.length ? choose : "", form,
+    make("p", {id: "other-help", class: "faint"}, "Such as zookeeper?release=3.9.5&start=established, or zab?nodes=2."), result);
+}
+
+function told(c, go, open) {
+  const out = [make("p", {}, make("b", {}, c.sentence))], first = c.first, dialog = find("#dialog");
+  if (first) {
+    const only = (names, title) => names.length ? make("div", {}, make("h3", {}, title), make("ul", {class: "changes"}, ...names.map(name => make("li", {}, name)))) : "";
+    out.push(only(first.left, "Possible in this model alone"), only(first.right, "Possible in the other alone"));
+    if (first.fields.length) out.push(make("div", {class: "wide", tabindex: 0, role: "group", "aria-label": "Fields that differ"}, make("table", {},
+      make("thead", {}, make("tr", {}, make("td", {}), make("th", {scope: "col"}, "this model"), make("th", {scope: "col"}, "the other"))),
+      make("tbody", {}, ...first.fields.map(([name, left, right]) => make("tr", {}, make("th", {scope: "row"}, name), make("td", {}, left), make("td", {}, right)))))));
+    out.push(make("p", {class: "two"},
+      make("button", {type: "button", on: {click: () => { dialog.close(); go(first.at); }}}, `Go to step ${first.at} here`),
+      make("button", {type: "button", on: {click: () => { dialog.close(); open(first.address); }}}, `Go to step ${first.at} of the other`)));
+  } else out.push(make("p", {class: "two"}, make("button", {type: "button", on: {click: () => { dialog.close(); open(c.address); }}}, "Go to the other")));
+  if (c.alone.length) out.push(make("p", {class: "faint"}, `Not compared, as only one of the models has them: ${c.alone.join(", ")}.`));
+  return out;
 }
