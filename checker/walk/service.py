@@ -11,6 +11,7 @@ from checker.requests.walk import WalkRequest
 from checker.walk.continuing import Bounds
 from checker.walk.jobs import GOALS, Jobs
 from checker.walk.page import saved_page
+from checker.walk.searching import QUANTIFIERS, words_of_search
 from checker.walk.served import Served, Serving, address_of
 from traces.record.file import trace_text
 from traces.walk.address import Address
@@ -62,6 +63,8 @@ class Service:
             "compare": self.compare,
             "others": self.others,
             "job": self.job,
+            "search": self.search,
+            "names": self.names,
             "progress": self.progress,
             "cancel": self.cancel,
         }
@@ -148,6 +151,16 @@ class Service:
         if goal not in GOALS:
             raise BadRequest(f"there is no goal {goal[:40]!r}; there are {', '.join(GOALS)}")
         return {"job": self.jobs.begin(address, goal, given.text("property"), given.flag("here"))}
+
+    def search(self, given: Fields) -> dict[str, Any]:
+        """Begin to look for a state of which an expression is true."""
+        address = Address.read(given.text("address"))
+        return {"job": self.jobs.search(address, given.text("expression"), given.flag("here"))}
+
+    def names(self, given: Fields) -> dict[str, Any]:
+        """What an expression may name."""
+        with self.serving.at(Address.read(given.text("address"))) as (found, _, _):
+            return {"names": words_of_search(found.walker.model), "quantifiers": list(QUANTIFIERS)}
 
     def progress(self, given: Fields) -> dict[str, Any]:
         """How far a job is."""

@@ -212,6 +212,55 @@ def test_a_search_finds_the_shortest_way() -> None:
     assert get("job", address=START, goal="violation", property="nothing", here=False).status == 400
 
 
+def sought(expression: str, **more: object) -> dict[str, str]:
+    """What a search by an expression comes to."""
+    return ended(get("search", **{"address": START, "here": False, "expression": expression, **more}).json["job"])
+
+
+def test_an_expression_is_searched_for() -> None:
+    """The shortest way to a state of which it is true, of one process by its name too, where processes are not alike
+    any more; what is true of none has a sentence that says how much was looked at."""
+    two = sought("two p: p.role == LEADING")
+    assert two["address"].endswith("at=2&way=02")
+    named = sought("p1.role == LEADING")
+    assert named["state"] == "found"
+    view = get("view", address=named["address"]).json["place"]
+    assert next(f for f in view["fields"] if f["name"] == "role")["cells"][1]["now"] == "LEADING"
+    none = sought("some p: p.current_epoch > 3")
+    assert (none["state"], "were looked at" in none["sentence"]) == ("none", True)
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ("some p: p.rol == LEADING", "a process has no rol; did you mean role?"),
+        ("__import__('os').getcwd() == 1", "the only function of an expression is len"),
+        ("(lambda: 1)() == 1", "the only function of an expression is len"),
+        ("[p for p in (1, 2)] == 1", "may not have"),
+        ("s.role == 1", "there is no s"),
+        ("some role: role == 1", "call the process something else"),
+        ("some if: True", "call the process something else"),
+        ("p7.role == 1", "there is no p7"),
+        ("1 if True else 2", "may not have"),
+        ("'x' == 'y'", "whole numbers"),
+        ("some p: p.history.__class__ == 1", "there is no __class__"),
+        ("some p:", "this is no expression"),
+        ("(" * 400, "this is no expression"),
+        ("1 + " * 120 + "1 == 1", "too long"),
+        ("x" * 501, "at most 500 characters"),
+    ],
+)
+def test_what_is_no_expression_is_refused(expression: str, why: str) -> None:
+    """Only names, numbers and comparisons of the language are read: nothing of Python is evaluated."""
+    found = get("search", address=START, here=False, expression=expression)
+    assert found.status == 400
+    assert why in found.json["error"]
+
+
+def test_an_expression_of_other_types_is_no_search() -> None:
+    assert "cannot be compared" in sought("some p: p.history == 3")["sentence"]
+
+
 def test_a_search_ends_when_it_is_cancelled() -> None:
     """Cancelled, a search of many states ends; closing the server ends all of them."""
     service, app = served(BROKEN, bounds=Bounds(threads=1, time_limit=60))
