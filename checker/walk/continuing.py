@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from types import FunctionType
 from typing import TYPE_CHECKING
 
 from checker.errors import NoVerdict
@@ -58,33 +60,40 @@ class ContinuedModel(Model):
     Args:
         configuration: of the model.
         start: the bytes of that state.
+        functions: what the program has besides: a property that no module has.
     """
 
-    def __init__(self, configuration: Configuration, start: bytes) -> None:
+    def __init__(
+        self, configuration: Configuration, start: bytes, functions: Mapping[str, FunctionType] | None = None
+    ) -> None:
         super().__init__(configuration)
-        self.start = start
+        self.start, self.functions = start, functions or {}
+
+    @property
+    def extension(self) -> str:
+        return "".join(f.__code__.co_filename for f in self.functions.values())
 
     @cached_property
     def program(self) -> Program:
         whole = Model(self.configuration).program
         same = {f.name: getattr(whole, f.name) for f in fields(Program)}
+        same["extra"] = {**whole.extra, **self.functions}
         return ContinuedProgram(**same, start=self.start)
 
 
 def continued(
-    configuration: Configuration, start: bytes, p: Property, premise: bool, bounds: Bounds, watch: Watch
+    model: ContinuedModel, p: Property, premise: bool, bounds: Bounds, watch: Watch
 ) -> tuple[tuple[int, ...] | None, str]:
     """The shortest way on from a state to one that violates a property, or meets its premise; else why there is none.
 
     Args:
-        start: the bytes of the state.
+        model: begins in that state.
         premise: it is to meet the premise.
         bounds: where to give up.
 
     Raises:
         NoVerdict: states that were merged are not renamings of each other.
     """
-    model = ContinuedModel(configuration, start)
     code, _ = (CompiledForPremises if premise else Compiled).of(model, [p], True)
     try:
         with watch.exploring() as progress:
@@ -95,7 +104,9 @@ def continued(
     if p.name in r.violations:
         return tuple(r.violations[p.name].schedule), ""
     what = f"meets the premise of {p.name}" if premise else f"violates {p.name}"
+    if model.functions:
+        what = f"comes to a state with {p.name}"
     if r.complete and not r.error:
-        return None, f"no way on from here {what}: all {counted(r.distinct, 'state')} that follow were looked at"
+        return None, f"no way on {what}: all {counted(r.distinct, 'state')} that follow were looked at"
     seen = f"{counted(r.distinct, 'state')}, to depth {r.expanded_levels}"
-    return None, f"none was seen that {what}, and not all was looked at ({r.error or r.stopped}): {seen}"
+    return None, f"no way was seen that {what}, and not all was looked at ({r.error or r.stopped}): {seen}"

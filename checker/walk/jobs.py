@@ -4,6 +4,7 @@ the interpreted world before anything is said of it."""
 from __future__ import annotations
 
 import itertools
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +17,8 @@ from checker.requests.explore import answer as explored
 from checker.requests.watch import Watch
 from checker.requests.witness import WitnessRequest
 from checker.requests.witness import answer as witnessed
-from checker.walk.continuing import Bounds, continued
+from checker.walk.continuing import Bounds, ContinuedModel, continued
+from checker.walk.searching import searched
 from checker.walk.served import Served, Serving
 from traces.explain.names import counted, joined
 from traces.walk.address import Address
@@ -26,6 +28,7 @@ from zabspec.model import ConfigError
 
 if TYPE_CHECKING:
     from checker.explore.result import Exploration
+    from invariants.registry import Property
 
 __all__ = ["GOALS", "VIOLATION", "WITNESS", "Jobs"]
 
@@ -35,6 +38,7 @@ MOST_KEPT = 64
 MOST_RUNNING = 2
 PATIENCE = 5.0  # seconds that the end waits for a job to notice
 RUNNING, FOUND, NONE, CANCELLED, FAILED = "running", "found", "none", "cancelled", "failed"
+GENERATED = re.compile(r"^<search [^>]*>:\d+: ")  # where an error is in a search expression: it has one line
 WRONG = (RequestError, NoVerdict, ConfigError, LanguageError, WalkError)
 
 
@@ -103,17 +107,38 @@ class Jobs:
             names = {v.property.name for v in place.verdicts}
         if name not in names and (name or here or goal != VIOLATION):
             raise WalkError(f"no property {name[:60]!r} is judged in this walk")
+        return self.launch(lambda job: self.looked(job, found, place, goal, name, here))
+
+    def search(self, address: Address, expression: str, here: bool) -> int:
+        """Begin to look for a state of which an expression is true; the job's number.
+
+        Args:
+            here: the way goes on from the address; else it is from the initial state.
+
+        Raises:
+            WalkError: it is no expression, or too many jobs are running.
+        """
+        with self.serving.at(address) as (found, place, _):
+            model, begin = found.walker.model, place if here else found.walker.start
+            p, functions = searched(expression, model)
+        continued_model = ContinuedModel(model.configuration, begin.state.key(), functions)
+        return self.launch(lambda job: self.sought(job, found, begin, continued_model, p))
+
+    def launch(self, look: Callable[[Job], tuple[str, str, str]]) -> int:
+        """Begin a job, and return its number.
+
+        Raises:
+            WalkError: too many are running.
+        """
         if sum(job.state == RUNNING for job in self.all.values()) >= MOST_RUNNING:
             raise WalkError(f"{MOST_RUNNING} searches are running: cancel one first")
         for old in [n for n, job in self.all.items() if job.state != RUNNING][: max(0, len(self.all) - MOST_KEPT)]:
             del self.all[old]
         job, number = Job(), next(self.numbers)
-        work = threading.Thread(
-            target=self.work, args=(job, found, place, goal, name, here), daemon=True, name="work"
-        )  # the end of the command does not wait for it: `end_where_it_stands`
-        job.thread = work
+        # the end of the command does not wait for it: `end_where_it_stands`
+        job.thread = threading.Thread(target=self.work, args=(job, look), daemon=True, name="work")
         self.all[number] = job
-        work.start()
+        job.thread.start()
         return number
 
     def told(self, number: int) -> dict[str, Any]:
@@ -142,13 +167,13 @@ class Jobs:
 
     # --- at work -----------------------------------------------------------------------------------
 
-    def work(self, job: Job, found: Served, place: Place, goal: str, name: str, here: bool) -> None:
+    def work(self, job: Job, look: Callable[[Job], tuple[str, str, str]]) -> None:
         try:
-            state, said, address = self.looked(job, found, place, goal, name, here)
+            state, said, address = look(job)
         except Cancelled:
             state, said, address = CANCELLED, "cancelled", ""
         except WRONG as problem:
-            state, said, address = FAILED, str(problem), ""
+            state, said, address = FAILED, GENERATED.sub("", str(problem)), ""
         except MemoryError:
             state, said, address = FAILED, "the memory of this machine is used up", ""
         except Exception as problem:  # an error of zabcheck: said, and not hidden in a thread
@@ -161,8 +186,8 @@ class Jobs:
         watch = Following(job)
         if here:
             [p] = [v.property for v in place.verdicts if v.property.name == name]
-            configuration, start = found.walker.model.configuration, place.state.key()
-            words, nothing = continued(configuration, start, p, goal == WITNESS, self.bounds, watch)
+            model = ContinuedModel(found.walker.model.configuration, place.state.key())
+            words, nothing = continued(model, p, goal == WITNESS, self.bounds, watch)
         elif goal == WITNESS:
             words, nothing = self.to_premise(found, name, watch)
         else:
@@ -179,6 +204,18 @@ class Jobs:
         names = joined([v.property.name for v in shown])
         what = f"violates {names}" if goal == VIOLATION else f"meets the premise of {names}"
         return FOUND, f"a shortest way{from_here} that {what}: {counted(len(words), 'step')}", address.text
+
+    def sought(self, job: Job, found: Served, begin: Place, model: ContinuedModel, p: Property) -> tuple[str, str, str]:
+        """Look for a state of which an expression is true: how it ended, what there is to say, and the address."""
+        words, nothing = continued(model, p, False, self.bounds, Following(job))
+        if words is None:
+            return NONE, nothing, ""
+        with found.lock:
+            end = found.walker.along((*begin.schedule, *words))
+            if model.program.python[p.holds.__name__](end.state):
+                raise WalkError("the way that was found does not come to such a state: a bug of zabcheck")
+            address = found.address(end.path)
+        return FOUND, f"a shortest way to a state with {p.name}: {counted(len(words), 'step')}", address.text
 
     def to_violation(self, found: Served, name: str, watch: Watch) -> tuple[tuple[int, ...] | None, str]:
         """The shortest run that violates a property, or any; else why there is none."""

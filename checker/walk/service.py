@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any
@@ -11,9 +11,11 @@ from checker.requests.walk import WalkRequest
 from checker.walk.continuing import Bounds
 from checker.walk.jobs import GOALS, Jobs
 from checker.walk.page import saved_page
+from checker.walk.searching import QUANTIFIERS, words_of_search
 from checker.walk.served import Served, Serving, address_of
 from traces.record.file import trace_text
 from traces.walk.address import Address
+from traces.walk.compare import Comparison, compared
 from traces.walk.saved import trace_of
 from traces.walk.view import about, drawn, shown
 from traces.walk.walker import Place
@@ -58,7 +60,11 @@ class Service:
             "view": self.view,
             "trace": self.trace,
             "page": self.page,
+            "compare": self.compare,
+            "others": self.others,
             "job": self.job,
+            "search": self.search,
+            "names": self.names,
             "progress": self.progress,
             "cancel": self.cancel,
         }
@@ -105,6 +111,39 @@ class Service:
             made = saved_page(found, replace(address, at=min(address.at, len(whole.path))), whole, levels)
         return {"name": "zabcheck-walk.html", "text": made.text, "sentence": made.said}
 
+    def others(self, given: Fields) -> dict[str, Any]:
+        """Models that the one of an address may be compared with."""
+        address = Address.read(given.text("address"))
+        with self.serving.at(address) as (found, _, _):
+            return {"others": [[name, other.text] for name, other in others_of(found.request)]}
+
+    def compare(self, given: Fields) -> dict[str, Any]:
+        """The way of an address in another model: how far, and where both first differ."""
+        address, other = Address.read(given.text("address")), Address.read(given.text("other"))
+        theirs = self.serving.model(replace(other, way=(), at=0))
+        with self.serving.at(address) as (found, _, whole):
+            if theirs is found:
+                raise BadRequest("this is the same model")
+            with theirs.lock:
+                result = compared(whole, theirs.walker)
+            there = theirs.address(result.end.path)
+        first, taken, steps = result.first, len(result.end.path), len(whole.path)
+        return {
+            "address": there.text,
+            "sentence": sentence_of(result, steps),
+            "taken": taken,
+            "first": None
+            if first is None
+            else {
+                "at": first.at,
+                "left": list(first.left),
+                "right": list(first.right),
+                "fields": [list(each) for each in first.fields],
+                "address": theirs.address(result.end.path, min(first.at, taken)).text,
+            },
+            "alone": list(result.alone),
+        }
+
     def job(self, given: Fields) -> dict[str, Any]:
         """Begin to look for a way."""
         address = Address.read(given.text("address"))
@@ -112,6 +151,16 @@ class Service:
         if goal not in GOALS:
             raise BadRequest(f"there is no goal {goal[:40]!r}; there are {', '.join(GOALS)}")
         return {"job": self.jobs.begin(address, goal, given.text("property"), given.flag("here"))}
+
+    def search(self, given: Fields) -> dict[str, Any]:
+        """Begin to look for a state of which an expression is true."""
+        address = Address.read(given.text("address"))
+        return {"job": self.jobs.search(address, given.text("expression"), given.flag("here"))}
+
+    def names(self, given: Fields) -> dict[str, Any]:
+        """What an expression may name."""
+        with self.serving.at(Address.read(given.text("address"))) as (found, _, _):
+            return {"names": words_of_search(found.walker.model), "quantifiers": list(QUANTIFIERS)}
 
     def progress(self, given: Fields) -> dict[str, Any]:
         """How far a job is."""
@@ -125,6 +174,47 @@ class Service:
     def close(self) -> None:
         """End all jobs."""
         self.jobs.close()
+
+
+def others_of(request: WalkRequest) -> Iterator[tuple[str, Address]]:
+    """Models to compare one with, each with its name: without what is changed in it, with one more fix, other releases.
+    What merges steps stays: the steps of the others are then alike."""
+    from traces.explain.text import parted
+    from zabspec.protocols.registry import PROTOCOLS
+
+    c = request.configuration()
+    first, parts, protocol = address_of(request), parted(c), PROTOCOLS[c.protocol]
+    rest = {name: value for name, value in first.options.items() if name not in ("variant", "release", "repair")}
+
+    def model(*names: str) -> Address:
+        said = ",".join(filter(None, names))
+        return Address(first.protocol, rest | ({"variant": said} if said else {}))
+
+    if not parts.release:
+        if c.variant:
+            yield f"{c.protocol} without {' and '.join(parts.rules + parts.fixes)}", model(*parts.merged)
+        return
+    of = [name for name in c.variant.split(",") if name in protocol.declared.releases]
+    for name, variant in protocol.variants.items():
+        if variant.repairs and name not in parts.fixes:
+            yield f"this release with the fix {name}", model(*of, *parts.fixes, name, *parts.merged, *parts.rules)
+    for variant_name, numbers in protocol.declared.releases.items():
+        number = next((n for n in numbers if n[:1].isdigit()), variant_name)
+        yield f"{number}, as it was released", model(variant_name, *parts.merged)
+
+
+def sentence_of(c: Comparison, steps: int) -> str:
+    """What a comparison comes to."""
+    if c.first is None:
+        return f"Both take all {steps} steps, with the same states and the same possible steps."
+    what = " and ".join(
+        ["the possible steps differ"] * bool(c.first.left or c.first.right)
+        + ["the states differ"] * bool(c.first.fields)
+    )
+    where = f"After {c.first.at} steps {what}" if c.first.at else f"At the beginning {what}"
+    if c.refused:
+        return f"{where}; the other model does not take step {len(c.end.path) + 1} ({c.refused})."
+    return f"{where}; both take all {steps} steps."
 
 
 class Fields:

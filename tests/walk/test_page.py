@@ -162,6 +162,42 @@ def test_a_search_leads_to_the_violation(walked: Walked) -> None:
     assert not walked.page.run("document.querySelector('#dialog').open")
 
 
+def test_a_search_by_an_expression(walked: Walked) -> None:
+    """`/`, an expression, Enter: names are completed, what is wrong is said there, and what is found is shown."""
+    page = walked.page
+    walked.visit()
+    page.key("/")
+    page.until("document.activeElement.id === 'expression'")
+    page("Input.insertText", text="two p: p.ro")
+    found = "[...document.querySelectorAll('dialog [aria-label=Names] button')].map(b => b.textContent)"
+    assert page.run(found) == ["role"]
+    page.run("document.querySelector('dialog [aria-label=Names] button').click()")
+    page.run("document.querySelector('#expression').value += ' == LEADIN'")
+    page.run("document.querySelector('dialog form').requestSubmit()")
+    page.until("document.querySelector('dialog [role=status]')?.textContent.includes('did you mean LEADING')")
+    page.run("document.querySelector('#dialog').close()")
+    page.key("/")
+    page.until("document.activeElement.id === 'expression'")
+    page.run("document.querySelector('#expression').value = 'two p: p.role == LEADING'")
+    page.run("document.querySelector('dialog form').requestSubmit()")
+    walked.arrive(2)
+    assert walked.address.endswith("at=2&way=02")
+
+
+def test_a_comparison_leads_to_the_difference(walked: Walked) -> None:
+    """`=` and Enter take the walk in the protocol as it is, and go to where both differ."""
+    page = walked.page
+    walked.visit(f"{address_of(BROKEN).text}&at=11&way={'0' * 11}")
+    page.key("=")
+    page.until("document.querySelector('dialog select')")
+    page.run("document.querySelector('dialog form').requestSubmit()")
+    page.until("document.querySelector('dialog [role=status] button')")
+    assert "does not take step" in page.run("document.querySelector('dialog').textContent")
+    page.run("document.querySelector('dialog [role=status] .two button').click()")
+    page.until("!document.querySelector('#dialog').open && !document.title.includes('step 11 ')")
+    assert 0 < walked.depth < 11
+
+
 WRONG = Path(__file__).with_name("wrong.js").read_text("utf-8")
 
 
@@ -176,7 +212,7 @@ def test_everything_can_be_read_and_touched(walked: Walked, size: tuple[int, int
     walked.visit(f"{start}&at=11&way={'0' * 11}", size, dark)
     page.run("document.querySelectorAll('details').forEach(d => { d.open = true; })")
     assert page.run(WRONG) == []
-    for key in "v?":
+    for key in "v?/=":
         page.key(key)
         page.until("document.querySelector('#dialog').open")
         assert page.run(WRONG) == []

@@ -18,7 +18,7 @@
     if (!seen(e)) continue;
     const r = e.getBoundingClientRect();
     if (r.height < 43.9 || r.width < 43.9) out.push(`no target: ${e.tagName} ${e.textContent.slice(0, 30)} ${r.width.toFixed(0)}x${r.height.toFixed(0)}`);
-    if (!(e.textContent.trim() || e.getAttribute("aria-label"))) out.push(`no name: ${e.outerHTML.slice(0, 60)}`);
+    if (!(e.textContent.trim() || e.getAttribute("aria-label") || e.labels?.length)) out.push(`no name: ${e.outerHTML.slice(0, 60)}`);
   }
   const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
   if (new Set(ids).size < ids.length) out.push("an id twice");

@@ -6,9 +6,9 @@ import { showLanes } from "./lanes.js";
 import { showSteps } from "./steps.js";
 import { showState } from "./state.js";
 import { showBar } from "./properties.js";
-import { cards, choosePage, help, jump } from "./dialogs.js";
+import { cards, choosePage, compare, findState, help, jump } from "./dialogs.js";
 
-let backend, view = null, asked = 0;
+let backend, view = null, latest = 0;
 
 function position() {
   return view.place.depth;
@@ -28,17 +28,17 @@ function show(next) {
 
 // Shows an address. The last one that was asked for counts: a slow answer to an earlier one is dropped.
 async function open(address, how = "push") {
-  const mine = ++asked;
+  const mine = ++latest;
   let next;
   try {
     next = await backend.view(address);
   } catch (problem) {
-    if (mine !== asked) return false;
+    if (mine !== latest) return false;
     if (!(problem instanceof Refusal)) throw problem;
     announce(problem.message, true);
     return false;
   }
-  if (mine !== asked) return false;
+  if (mine !== latest) return false;
   if (how === "push") history.pushState({walk: (history.state?.walk || 0) + 1}, "", `#${next.address}`);
   else if (how === "replace") history.replaceState({walk: history.state?.walk || 0}, "", `#${next.address}`);
   announce("");
@@ -103,6 +103,8 @@ const TOOLS = [
   ["Redo", "r", () => true, () => history.forward()],
   ["Violation", "v", () => true, () => jump(backend, view, "violation", open), "served"],
   ["Witness", "w", () => true, () => jump(backend, view, "witness", open), "served"],
+  ["Search", "/", () => true, () => quietly(() => findState(backend, view, open)), "served"],
+  ["Compare", "=", () => true, () => quietly(() => compare(backend, view, go, open)), "served"],
   ["Save trace", "s", () => true, saveTrace, "served"],
   ["Save page", "", () => true, savePage, "served"],
   ["Copy", "c", () => true, copy],

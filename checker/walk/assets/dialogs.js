@@ -1,11 +1,12 @@
 // What is asked beside the walk: keys, ways to a property, what to save.
 import { announce, find, make } from "./dom.js";
 
+let asked = "";
 const KEYS = [
   ["1-9", "take that step"], ["Backspace", "one step back"], ["\u2192", "one step on, along the way ahead"],
   ["Home, End", "to the beginning, to the end of the way"], ["u, r", "undo, redo: as Back and Forward of the browser"],
   ["v", "the shortest way to a violation"], ["w", "the shortest way to where a premise is met"],
-  ["s", "save the walk as a trace"], ["c", "copy the command that opens this state"], ["Tab, Enter", "everything else"], ["?", "this help"],
+  ["/", "search for a state by an expression"], ["=", "compare with another model"], ["s", "save the walk as a trace"], ["c", "copy the command that opens this state"], ["Tab, Enter", "everything else"], ["?", "this help"],
 ];
 
 export function openDialog(title, ...inside) {
@@ -46,23 +47,29 @@ export function jump(backend, view, goal, open) {
   if (goal === "violation") any.focus();
 }
 
-async function search(backend, view, goal, property, here, open) {
+function search(backend, view, goal, property, here, open) {
+  return follow(backend, `${property || "Any property"}: looking for a way ${here ? "from here" : "from the beginning"}`,
+    () => backend.ask("job", {address: view.address, goal, property, here}), open);
+}
+
+// A search at work: how far it is, and where it leads.
+async function follow(backend, title, begin, open) {
   const said = make("p", {role: "status"}, "looking ..."), stop = make("button", {type: "button"}, "Cancel");
-  const dialog = openDialog(`${property || "Any property"}: looking for a way ${here ? "from here" : "from the beginning"}`, said, stop);
+  const dialog = openDialog(title, said, stop);
   let job = 0, over = false;
   const end = () => { if (!over && job) backend.ask("cancel", {job}).catch(() => {}); over = true; };
   stop.addEventListener("click", () => { end(); dialog.close(); });
   dialog.addEventListener("close", end, {once: true});
   try {
-    job = (await backend.ask("job", {address: view.address, goal, property, here})).job;
+    job = (await begin()).job;
     if (over) { backend.ask("cancel", {job}); return; }
     for (let pause = 80; !over; pause = Math.min(1000, pause * 1.4)) {
-      const told = await backend.ask("progress", {job});
+      const now = await backend.ask("progress", {job});
       if (over) return;
-      said.textContent = told.sentence;
-      if (told.state === "running") { await new Promise(done => setTimeout(done, pause)); continue; }
+      said.textContent = now.sentence;
+      if (now.state === "running") { await new Promise(done => setTimeout(done, pause)); continue; }
       over = true;
-      if (told.state === "found") { dialog.close(); await open(told.address); announce(told.sentence); } else stop.textContent = "Close";
+      if (now.state === "found") { dialog.close(); await open(now.address); announce(now.sentence); } else stop.textContent = "Close";
     }
   } catch (problem) {
     over = true;
@@ -71,8 +78,73 @@ async function search(backend, view, goal, property, here, open) {
   }
 }
 
+// A state of which an expression is true: typed, with the names that there are.
+export async function findState(backend, view, open) {
+  const { names, quantifiers } = await backend.ask("names", {address: view.address});
+  const field = make("input", {type: "text", id: "expression", autocomplete: "off", spellcheck: "false", autocapitalize: "off", value: asked, placeholder: "two p: p.role == LEADING", "aria-describedby": "expression-help"});
+  const near = make("div", {class: "two", "aria-label": "Names", role: "group"});
+  const complete = () => {
+    const word = /[\w]*$/.exec(field.value.slice(0, field.selectionStart))[0];
+    const fit = word ? [...quantifiers, ...names].filter(name => name.toLowerCase().startsWith(word.toLowerCase()) && name !== word).slice(0, 8) : [];
+    near.replaceChildren(...fit.map(name => make("button", {type: "button", on: {click: () => {
+      const at = field.selectionStart;
+      field.setRangeText(name, at - word.length, at, "end");
+      field.focus();
+      complete();
+    }}}, name)));
+  };
+  field.addEventListener("input", complete);
+  const begin = here => {
+    asked = field.value;
+    follow(backend, `Looking for a state with ${asked}`, () => backend.ask("search", {address: view.address, expression: asked, here}), open);
+  };
+  const form = make("form", {on: {submit: event => { event.preventDefault(); begin(false); }}},
+    make("label", {for: "expression", class: "check"}, "A state with"), field, near,
+    make("div", {class: "two"}, make("button", {type: "submit", class: "primary"}, "Shortest way from the beginning"),
+      make("button", {type: "button", on: {click: () => begin(true)}}, "Shortest way from here")));
+  openDialog("Search", form, make("p", {id: "expression-help", class: "faint"},
+    `${quantifiers.join(", ")} say of how many processes it is true: some p: len(p.history) > 1 and p.role == LEADING. Without them it is of the whole state: losses_left == 0.`));
+  field.focus();
+}
+
 export function choosePage(save) {
   const begin = levels => make("button", {type: "button", on: {click: () => { find("#dialog").close(); save(levels); }}}, levels === 1 ? "1 step around" : "2 steps around");
   openDialog("Save a page that needs no server", make("p", {}, "One file with this walk, and the places that are so many steps away from it. It opens from a folder or a mail."),
     make("p", {class: "two"}, begin(1), begin(2)));
+}
+
+// The same schedule in another model: where both first differ.
+export async function compare(backend, view, go, open) {
+  const { others } = await backend.ask("others", {address: view.address});
+  const field = make("input", {type: "text", id: "other", autocomplete: "off", value: others.length ? others[0][1] : "", "aria-describedby": "other-help"});
+  const choose = make("select", {"aria-label": "Models to compare with", on: {change: event => { field.value = event.target.value; }}}, ...others.map(([name, address]) => make("option", {value: address}, name)));
+  const result = make("div", {role: "status"});
+  const begin = async () => {
+    result.replaceChildren("walking ...");
+    try {
+      const other = field.value.trim();
+      result.replaceChildren(...told(await backend.ask("compare", {address: view.address, other}), go, open));
+    } catch (problem) {
+      result.replaceChildren(make("p", {class: "bad"}, problem.message));
+    }
+  };
+  const form = make("form", {on: {submit: event => { event.preventDefault(); begin(); }}}, make("label", {for: "other", class: "check"}, "Another model, as an address names it"), field, make("button", {type: "submit", class: "primary"}, "Compare"));
+  openDialog("This walk in another model", others.length ? choose : "", form,
+    make("p", {id: "other-help", class: "faint"}, "Such as zookeeper?release=3.9.5&start=established, or zab?nodes=2."), result);
+}
+
+function told(c, go, open) {
+  const out = [make("p", {}, make("b", {}, c.sentence))], first = c.first, dialog = find("#dialog");
+  if (first) {
+    const only = (names, title) => names.length ? make("div", {}, make("h3", {}, title), make("ul", {class: "changes"}, ...names.map(name => make("li", {}, name)))) : "";
+    out.push(only(first.left, "Possible in this model alone"), only(first.right, "Possible in the other alone"));
+    if (first.fields.length) out.push(make("div", {class: "wide", tabindex: 0, role: "group", "aria-label": "Fields that differ"}, make("table", {},
+      make("thead", {}, make("tr", {}, make("td", {}), make("th", {scope: "col"}, "this model"), make("th", {scope: "col"}, "the other"))),
+      make("tbody", {}, ...first.fields.map(([name, left, right]) => make("tr", {}, make("th", {scope: "row"}, name), make("td", {}, left), make("td", {}, right)))))));
+    out.push(make("p", {class: "two"},
+      make("button", {type: "button", on: {click: () => { dialog.close(); go(first.at); }}}, `Go to step ${first.at} here`),
+      make("button", {type: "button", on: {click: () => { dialog.close(); open(first.address); }}}, `Go to step ${first.at} of the other`)));
+  } else out.push(make("p", {class: "two"}, make("button", {type: "button", on: {click: () => { dialog.close(); open(c.address); }}}, "Go to the other")));
+  if (c.alone.length) out.push(make("p", {class: "faint"}, `Not compared, as only one of the models has them: ${c.alone.join(", ")}.`));
+  return out;
 }
