@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CheckOutputs", "answer_of", "check", "file_options", "for_machines"]
 
+INDEX = {"check": "checks.html", "entry": "gallery.html"}  # the page of all, by what they are called
+
 EXAMPLES = """\b
 Examples:
   zabcheck check                           zabcheck.toml, or pyproject.toml with a table tool.zabcheck
@@ -66,7 +68,7 @@ def file_options(command: Any) -> Any:
     """The options that say where else the answer goes."""
     for option in (
         click.option("--traces", type=PATH, metavar="DIR", help="Save the runs of what is new there, to be replayed."),
-        click.option("--html", type=PATH, metavar="DIR", help="Save a picture of each there, a page to walk through."),
+        click.option("--html", type=PATH, metavar="DIR", help="Save a page of all there, and one of each of them."),
         click.option("--json", "as_json", is_flag=True, help="The answer, or what is wrong, as JSON."),
         click.option("--github", is_flag=True, help="Annotations for GitHub Actions, and the summary of the step."),
         format_options("check"),
@@ -131,6 +133,7 @@ def answer_of(result: CheckResult, outputs: CheckOutputs) -> Answer:
 
 def saved(result: CheckResult, outputs: CheckOutputs) -> tuple[Files, list[str]]:
     """Save the runs worth keeping as traces; return the pages that draw them, and what went wrong."""
+    from checker.ci.page import index_of
     from traces import TraceError, write_trace
     from traces.pictures import to_html
 
@@ -143,6 +146,9 @@ def saved(result: CheckResult, outputs: CheckOutputs) -> tuple[Files, list[str]]
                 pages.append((outputs.html / f"{name}.html", to_html(trace).encode()))
         except TraceError as problem:
             out.append(str(problem))
+    if outputs.html is not None:
+        index = index_of(result, {path.stem for path, _ in pages})
+        pages.append((outputs.html / INDEX[result.what], index.encode()))
     return pages, out
 
 

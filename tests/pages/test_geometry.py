@@ -115,15 +115,30 @@ def witness_page(folder: Path) -> str:
     return page_of_runs(WitnessReport(trace.configuration, judged, found, []))
 
 
+def gallery_page(folder: Path) -> str:
+    """Checks, of which one differs and has a run."""
+    row = {"name": "small-quorum", "status": "as expected", "colour": "good", "statement": "A quorum is a majority.",
+           "expected": "violated", "outcome": "durability at depth 11", "states": "1,234,567", "runs": []}  # fmt: skip
+    wrong = row | {
+        "name": HOSTILE,
+        "status": "DIFFERS",
+        "colour": "bad",
+        "runs": [(HOSTILE, "a.html"), ("b", "b.html")],
+    }
+    template = environment("checker.report").get_template("check.html.j2")
+    return template.render(sentence="DIFFERS: 1 of 2", what="check", rows=[row, wrong], left_out=1, notes=[HOSTILE])
+
+
 def parts_page(folder: Path) -> str:
     """A result that has no drawing of its own."""
     return page_of_parts(StatedResult(f"it is {HOSTILE}", text=[Words([f"it is {HOSTILE} " * 20])]))
 
 
 KINDS: tuple[Callable[[Path], str], ...] = (
-    run_page, long_page, loop_page, report_page, audit_page, logs_page, sweep_page, witness_page, parts_page,
+    run_page, long_page, loop_page, report_page, audit_page, logs_page, sweep_page, witness_page, gallery_page,
+    parts_page,
 )  # fmt: skip
-HOSTILE_KINDS = (audit_page, sweep_page, parts_page)
+HOSTILE_KINDS = (audit_page, sweep_page, gallery_page, parts_page)
 
 
 @pytest.fixture(scope="module")
