@@ -16,7 +16,9 @@ from zabcheck.language import (
     observation, only, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
-Client, Server, Store = NewType("Client", Node), NewType("Server", Node), NewType("Store", Node)
+Client = NewType("Client", Node)
+Server = NewType("Server", Node)
+Store = NewType("Store", Node)
 
 FREE, WAITING, HOLDING = range(3)
 

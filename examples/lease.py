@@ -15,7 +15,8 @@ from zabcheck.language import (
     environment_step, only, processes, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
-Client, Server = NewType("Client", Node), NewType("Server", Node)
+Client = NewType("Client", Node)
+Server = NewType("Server", Node)
 
 LEASE = 2
 ASK, GRANT = MessageName("ASK"), MessageName("GRANT")

@@ -16,7 +16,8 @@ from zabcheck.language import (
     ghost, is_quorum, observation, processes, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
-Coordinator, Participant = NewType("Coordinator", Node), NewType("Participant", Node)
+Coordinator = NewType("Coordinator", Node)
+Participant = NewType("Participant", Node)
 
 WORKING, PREPARED, COMMITTED, ABORTED = range(4)
 PREPARE, VOTE, DECISION = MessageName("PREPARE"), MessageName("VOTE"), MessageName("DECISION")

@@ -20,10 +20,11 @@ from traces.judging.simulated import NEVER, Judged, Verdict, judge, judged_prope
 from traces.record.events import Event, events_of, role_name
 from traces.record.simulated import TooLarge, simulated_trace
 from zabspec.language.kinds import Kind
-from zabspec.language.notation import value_text
+from zabspec.language.notation import named_by, process_name, value_text
 from zabspec.language.schema import Field
 from zabspec.model import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
+from zabspec.roles import has, roles_of
 from zabspec.simulator.dump import Dump, FieldDump, Process, digest
 from zabspec.simulator.run import MOST_OBSERVED, Run, Simulator, play, simulator_for
 
@@ -201,10 +202,18 @@ class Simulation(Result):
     def rows(self) -> list[Row]:
         """The cluster, a process a row."""
         if not self.protocol.declared.replicas:
-            return [
-                (f"p{p}", *(own_text(f.kind, x[f.name], len(f.axes) - 1) for f in self.fields))
-                for p, x in enumerate(self.own)
-            ]
+            roles = roles_of(self.protocol.roles(self.run.budgets))
+            with named_by(roles):
+                return [
+                    (
+                        process_name(p),
+                        *(
+                            own_text(f.kind, x[f.name], len(f.axes) - 1) if has(roles, f, p) else ""
+                            for f in self.fields
+                        ),
+                    )
+                    for p, x in enumerate(self.own)
+                ]
         return [
             (
                 f"p{p}",

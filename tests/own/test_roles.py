@@ -123,7 +123,7 @@ REFUSED: list[tuple[str, str, str]] = [
     ("processes(s, Server)", "processes(s, Serving)", "Serving is no role; there are Client, Server"),
     ("q in s.served_by[c] and", "is_a(s, any_process(s), Client) and", "is_a asks of a process that has a name"),
     ('NewType("Server", Node)', 'NewType("Serve", Node)', 'Server = NewType("Server", Node)'),
-    ('NewType("Client", Node), ', "1, ", "Client is the type of role client"),
+    ('NewType("Client", Node)', "1", "Client is the type of role client"),
     ('of="server"', 'of="store"', "owner is of role 'store'; there are client, server"),
     ('"server": 2}', '"server": 9}', "role server has 1 to 7 processes, not 9"),
     ('"server": 2}', '"server": 6}', "8 processes: a model has at most 7"),
@@ -191,6 +191,8 @@ def test_a_trace_names_processes_by_their_roles(tmp_path: Path, monkeypatch: pyt
     assert "p0" not in made.stdout.replace("two_phase", "")
     trace = read_trace("t.json")
     assert trace.configuration.roles == "coordinator=1,participant=3"
+    told = CliRunner().invoke(main, ["replay", "t.json"]).stdout
+    assert "participant1: receive on PREPARE from coordinator1" in told
     for picture in (to_mermaid(trace), to_svg(trace)):
         assert "participant2" in picture
         assert not re.search(r"\bp2\b", picture)
@@ -203,6 +205,12 @@ def test_a_simulated_run_has_the_roles_of_its_sizes(tmp_path: Path) -> None:
     run = Run(1, 5, rounds=60, protocol=path, budgets="client=3")
     assert run.budgets.startswith("client=3,server=2,")
     assert play(run, "interpret").state.CLIENT == 3
+    shown = CliRunner().invoke(
+        main, ["simulate", "--protocol", path, "--client", "1", "--engine", "interpret", "--show"]
+    )
+    rows = [line.split() for line in shown.stdout.splitlines() if line.startswith(("client", "server"))]
+    assert [row[0] for row in rows] == ["client1", "server1", "server2"]
+    assert [len(row) for row in rows] == [4, 3, 3]  # fields of another role are not shown
 
 
 def test_random_protocols_with_roles_are_drawn() -> None:
