@@ -245,9 +245,12 @@ def totals_of(events: DataFrame, names: Sequence[str], address: Address) -> Tota
     except TableError as problem:
         raise TableError(f"{address}: {problem}") from None
     try:
-        first = f.min(f.struct("run", "reason")).alias("first")
-        counted = verdicts.groupBy("property", "verdict").agg(f.count(f.lit(1)).alias("runs"), first).collect()
-        noted = verdicts.where("note is not null").select("note").distinct().orderBy("note").limit(NOTES).collect()
+        told = (
+            f.count(f.lit(1)).alias("runs"),
+            f.min(f.struct("run", "reason")).alias("first"),
+            f.slice(f.sort_array(f.collect_set("note")), 1, NOTES).alias("notes"),
+        )
+        counted = verdicts.groupBy("property", "verdict").agg(*told).collect()
         broken = verdicts.where("verdict = 'violated'").orderBy("run", "property").collect()
     finally:
         verdicts.unpersist()
@@ -265,5 +268,5 @@ def totals_of(events: DataFrame, names: Sequence[str], address: Address) -> Tota
             out.notes.append(f"{row.property} is open: {row.first.reason}.")
     out.runs = max(of_property.values(), default=0)
     out.violations = [Violation(v.run, v.property, v.reason, v.time, (), v.command) for v in broken]
-    out.notes = sorted(out.notes) + [row.note for row in noted]
+    out.notes = sorted(out.notes) + sorted({note for row in counted for note in row.notes})[:NOTES]
     return out
