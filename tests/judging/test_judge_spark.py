@@ -30,7 +30,6 @@ from tests.judging.test_judge_definitions import rows_of as of_rows
 from tests.judging.test_judge_premises import TABLES
 from tests.patience import HANG, until
 from tests.spark import LocalSpark
-from traces.judging.batches import NUMBERED, Judge
 from traces.judging.frames import TORN
 from traces.judging.judge import judge_on_spark, judge_plainly, read_units
 from traces.judging.own import observed_units
@@ -181,11 +180,11 @@ def test_premises_are_those_of_the_definition(shared: None, tmp_path: Path) -> N
 @pytest.fixture(scope="module")
 def runs_in_memory() -> list[pa.Table]:
     """Runs that may leave something unknown, and two that are none; each by itself."""
-    some = [numbered(of_rows(Made(seed).made(), seed)) for seed in range(12)]
-    some += [numbered(rows_of(made_up(random.Random(seed), 20), seed)) for seed in range(12, 30)]
-    lost = numbered(rows_of(made_up(random.Random(5), 20), 30))
-    empty = numbered(Rows(31, 3))
-    backward = rows_of(made_up(random.Random(6), 20), 32)
+    some = [numbered(of_rows(Made(seed).made(), seed)) for seed in range(8)]
+    some += [numbered(rows_of(made_up(random.Random(seed), 20), seed)) for seed in range(8, 16)]
+    lost = numbered(rows_of(made_up(random.Random(5), 20), 16))
+    empty = numbered(Rows(17, 3))
+    backward = rows_of(made_up(random.Random(6), 20), 18)
     backward.columns["time"][-1] = -1
     return [*some, pa.concat_tables([lost.slice(0, 4), lost.slice(5)]), empty, numbered(backward)]
 
@@ -220,18 +219,14 @@ def test_verdicts_of_a_frame_are_those_of_its_runs(
     assert verdicts.columns == ["run", "property", "verdict", "reason", "time", "command", "note"]
     assert "MapInArrow" in verdicts._jdf.queryExecution().toString()
     found = in_frame(verdicts)
-    (expected,) = (
-        {s.run: s for some in Judge(tuple(properties), OBSERVED, NUMBERED).spoken(t.to_batches()) for s in some}
-        for t in [pa.concat_tables(runs_in_memory).combine_chunks()]
-    )
-    assert found.keys() == expected.keys()
+    assert found.keys() == {t["run"][0].as_py() for t in runs_in_memory}
     for table in runs_in_memory:
         run = table["run"][0].as_py()
         words = {name: word for name, (word, _) in found[run].items()}
         reasons = {name: why for name, (_, why) in found[run].items()}
-        if run in (30, 32):
+        if run in (16, 18):
             assert set(words.values()) == {"malformed"}
-            assert "missing" in str(reasons) if run == 30 else "time never goes back" in str(reasons)
+            assert "missing" in str(reasons) if run == 16 else "time never goes back" in str(reasons)
         else:
             whole = judge_unit(InMemory((), rows_of=table, noted=OBSERVED), ALL)
             assert words == verdicts_of(whole)
@@ -249,7 +244,7 @@ def test_rows_said_to_lie_together_are_not_believed_to(
     from pyspark.sql import functions as f
 
     spark, names = local_spark.get(), ["total-order", "integrity"]
-    whole = [t for t in runs_in_memory if t["run"][0].as_py() < 30][:16]
+    whole = [t for t in runs_in_memory if t["run"][0].as_py() < 16]
     (tmp_path / "damaged").mkdir()
     with TableWriter(tmp_path / "a.parquet", OBSERVED, group=200) as table:
         for t in whole:
@@ -291,14 +286,14 @@ def test_a_frame_that_is_none_says_which_column(local_spark: LocalSpark, tmp_pat
 
 def test_runs_that_are_made_are_judged_as_they_were_played(local_spark: LocalSpark) -> None:
     """From a grid to verdicts, nothing written between: what is said of events is what was said of the run itself."""
-    made = sweep(local_spark.get(), seeds=range(1, 4), protocol=["db19", "zab"], faults=3, rounds=150, partitions=2)
+    made = sweep(local_spark.get(), seeds=range(1, 3), protocol=["db19", "zab"], faults=3, rounds=120, partitions=2)
     runs = {r["number"]: r.asDict() for r in made.runs.collect()}
-    assert len(runs) == 6
+    assert len(runs) == 4
     words = {"held": "holds", "not judged": None}
     said = judge(made.events, together=True).collect()
     assert {v.run for v in said} == {*runs}
     told = [v for v in said if v.verdict != "not judged" and runs[v.run].get(v.property) is not None]
-    assert len(told) > 60
+    assert len(told) > 40
     assert all(words.get(v.verdict, v.verdict) == runs[v.run][v.property] for v in told)
     assert {v.property for v in told if v.verdict == "held"} >= {"integrity", "agreement"}
 

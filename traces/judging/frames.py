@@ -45,7 +45,6 @@ __all__ = ["check_frame", "judge_address", "judge_files", "judge_frame"]
 
 TORN = "its rows do not lie together: leave out together=True"
 NOTES = 20  # that are told
-BY_COLUMNS = ("time", "process", "position")
 
 
 def judge_frame(
@@ -76,9 +75,9 @@ def judge_frame(
     if together:
         rows = events.select(*sent)
     else:
-        by = [ROW] if numbered else [*(order or BY_COLUMNS)]
-        whole = events.select(*dict.fromkeys([*sent, *by]))
-        rows = whole.repartition("run").sortWithinPartitions("run", *by).select(*sent)
+        # the rows of a run are sorted where they are judged: by one column Spark sorts by digits, much quicker
+        whole = events.select(*dict.fromkeys([*sent, *order]))
+        rows = whole.repartition("run").sortWithinPartitions("run", *order).select(*sent)
     judge = Judge(tuple(names), USUAL if observes is None else tuple(observes), how)
     with workers(events.sparkSession):
         said = rows.mapInArrow(judge, per_run_schema())
@@ -246,9 +245,12 @@ def totals_of(events: DataFrame, names: Sequence[str], address: Address) -> Tota
     except TableError as problem:
         raise TableError(f"{address}: {problem}") from None
     try:
-        first = f.min(f.struct("run", "reason")).alias("first")
-        counted = verdicts.groupBy("property", "verdict").agg(f.count(f.lit(1)).alias("runs"), first).collect()
-        noted = verdicts.where("note is not null").select("note").distinct().orderBy("note").limit(NOTES).collect()
+        told = (
+            f.count(f.lit(1)).alias("runs"),
+            f.min(f.struct("run", "reason")).alias("first"),
+            f.slice(f.sort_array(f.collect_set("note")), 1, NOTES).alias("notes"),
+        )
+        counted = verdicts.groupBy("property", "verdict").agg(*told).collect()
         broken = verdicts.where("verdict = 'violated'").orderBy("run", "property").collect()
     finally:
         verdicts.unpersist()
@@ -266,5 +268,5 @@ def totals_of(events: DataFrame, names: Sequence[str], address: Address) -> Tota
             out.notes.append(f"{row.property} is open: {row.first.reason}.")
     out.runs = max(of_property.values(), default=0)
     out.violations = [Violation(v.run, v.property, v.reason, v.time, (), v.command) for v in broken]
-    out.notes = sorted(out.notes) + [row.note for row in noted]
+    out.notes = sorted(out.notes) + sorted({note for row in counted for note in row.notes})[:NOTES]
     return out
