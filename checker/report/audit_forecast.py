@@ -9,7 +9,7 @@ from typing import Any
 from checker.plain_text import one_line
 from traces.explain.folding import WIDTH
 from traces.zookeeper.findings import DANGER
-from traces.zookeeper.folding import is_open
+from traces.zookeeper.folding import ELECTIONS, is_open
 from traces.zookeeper.forecast import Change, Forecast, LastCopy, Outcome, Ranges
 
 __all__ = ["forecast_json", "forecast_lines", "verdict_of"]
@@ -41,6 +41,8 @@ def forecast_lines(ahead: Forecast) -> list[str]:
     if not ahead.at_once:
         said = "More servers at once: not gone through in every order. If no election fails, they come to one of these."
         out += wrapped(said)
+    if ahead.cut_off:
+        out += wrapped(f"Runs in which {ELECTIONS} elections fail are not gone through further.")
     if ahead.losing:
         shortest = min(ahead.losing, key=lambda o: len(o.run))
         out += wrapped(f"How {named(shortest.started)} lose it: {'; '.join(shortest.run)}.")
@@ -64,7 +66,11 @@ def summed(ahead: Forecast) -> str:
         )
     if not any(o.leader for o in ahead.outcomes):
         return "Nobody is elected for good: the ensemble does not begin to serve, and nothing is cut."
-    return "OK: whichever quorum is started first, nothing is cut that may have been acknowledged, by these files."
+    said = "OK: whichever quorum is started first, nothing is cut that may have been acknowledged, by these files."
+    apart = dict.fromkeys(c.server for o in ahead.outcomes for c in (*o.changes, *o.later) if c.keeps)
+    if apart:
+        said += f" But trees can differ afterwards: {', '.join(apart)} can go on with what its leader has not."
+    return said
 
 
 def grouped(outcomes: Sequence[Outcome]) -> Iterator[list[Outcome]]:
@@ -150,6 +156,7 @@ def forecast_json(ahead: Forecast) -> dict[str, Any]:
         "reason": ahead.unknown or None,
         "states": ahead.states,
         "all_at_once": ahead.at_once,
+        "cut_off": ahead.cut_off,
         "taken_for_granted": ahead.taken or None,
         "outcomes": [outcome_json(o) for o in ahead.outcomes],
         "last_copies": [{"zxids": pairs([(c.lo, c.hi)])[0], "servers": c.servers} for c in ahead.last_copies],

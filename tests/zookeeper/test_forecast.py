@@ -23,7 +23,7 @@ from tests.zookeeper.test_danger import (
     last_copy_of_an_epoch,
     tail,
 )
-from tests.zookeeper.test_findings import TXNS
+from tests.zookeeper.test_findings import OLD, TXNS
 from tests.zookeeper.written import Written, ensemble, history, server, snapshot_bytes, tree_of, zxid
 from traces.zookeeper import audit as auditing
 from traces.zookeeper import forecast
@@ -93,6 +93,8 @@ def test_a_server_whose_epoch_is_ahead_cuts_what_others_have(tmp_path: Path) -> 
     assert "server1 receives TRUNC 0x300000004 of server3" in said
     ahead = said.partition("What can happen next")[2].partition("DANGER EPOCH_AHEAD")[0]
     assert not any(word in ahead for word in ("delete", "remove", "move away"))
+    assert "ask with --forecast" not in said
+    assert "ask with --forecast" in " ".join(CliRunner().invoke(main, words[:-1]).output.split())
     report = json.loads(CliRunner().invoke(main, [*words, "--json"]).output)
     schema = json.loads(SCHEMA.read_text())
     Draft202012Validator(schema).validate(report)
@@ -128,9 +130,11 @@ def test_a_later_snapshot_brings_back_what_was_cut(tmp_path: Path) -> None:
     (late,) = without.later
     assert late.cuts == [(zxid(3, 3), zxid(3, 6))]
     assert late.keeps == [(zxid(3, 3), zxid(3, 4))]
-    assert "goes on with 0x300000003..0x300000004, which its leader has not" in " ".join(
-        " ".join(forecast_lines(ahead)).split()
-    )
+    said = " ".join(" ".join(forecast_lines(ahead)).split())
+    assert "goes on with 0x300000003..0x300000004, which its leader has not" in said
+    apart = replace(ahead, outcomes=[replace(without, may_lose=[])])
+    assert "OK: whichever" in forecast_lines(apart)[3]
+    assert "But trees can differ afterwards: server1" in " ".join(" ".join(forecast_lines(apart)).split())
 
 
 def test_a_server_that_accepted_a_later_epoch_is_not_let_in(tmp_path: Path) -> None:
@@ -140,6 +144,17 @@ def test_a_server_that_accepted_a_later_epoch_is_not_let_in(tmp_path: Path) -> N
         (False, "its acceptedEpoch, 9, is later than the epoch of its leader, 4")
     ]
     assert [o.epoch for o in ahead.outcomes[1:3]] == [10, 10]
+
+
+def test_a_hang_ends_by_time_and_another_election(tmp_path: Path) -> None:
+    """ZOOKEEPER-4685: a leader of 3.9.1 takes the acknowledgement of a transaction for that of NEWLEADER, and waits."""
+    ahead = ahead_of(audited(tmp_path, [server(OLD), server(OLD), server(OLD[:-1])], "3.9.1"))
+    late = of(ahead, PAIRS[1])
+    assert [(o.leader, o.epoch) for o in late] == [("server1", 4), ("server1", 5)]
+    assert any("has waited for initLimit" in said for said in late[1].run)
+    assert ahead.cut_off
+    assert "2 elections fail" in "".join(forecast_lines(ahead))
+    assert not ahead_of(audited(tmp_path / "newer", [server(OLD), server(OLD), server(OLD[:-1])])).cut_off
 
 
 def test_what_snapshots_alone_have_can_be_lost_too(tmp_path: Path) -> None:
@@ -193,6 +208,7 @@ def test_all_at_once_come_to_what_some_quorum_comes_to(tmp_path: Path, monkeypat
     monkeypatch.setattr(forecast, "AT_ONCE", 3)
     ahead = ahead_of(audited(tmp_path, last_copy_beside_a_new_disk(alike())))
     everybody = of(ahead, ["server1", "server2", "server3"])
+    assert not ahead.cut_off
     assert {(o.leader, o.last) for o in everybody} == {(o.leader, o.last) for o in ahead.outcomes[:3]}
 
 

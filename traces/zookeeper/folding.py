@@ -32,6 +32,7 @@ from zabspec.quorums import MOST, text_of
 __all__ = ["ELECTIONS", "Block", "CannotFold", "Folded", "fold", "is_open", "variant_of"]
 
 ELECTIONS = 2  # of a run: one that fails may be held again
+TIMEOUTS = 2  # of a run: initLimit, where servers wait for what nobody sends
 KEPT = 500  # ZKDatabase.commitLogCount
 PROPOSALS = WIDTH - 3  # none is made; it says how many transactions a log has room for
 
@@ -167,7 +168,7 @@ def variant_of(release: str) -> str:
 
 @lru_cache(maxsize=16)
 def model_for(release: str, nodes: int, epochs: int, quorums: str) -> Model:
-    """A model in which nothing fails and nothing is proposed.
+    """A model in which nothing fails but by time, and nothing is proposed.
 
     Raises:
         CannotFold: there is no room for so many epochs.
@@ -178,7 +179,7 @@ def model_for(release: str, nodes: int, epochs: int, quorums: str) -> Model:
     budgets = f"elections={elections},proposals={PROPOSALS},write_errors=0"
     return Model(
         Configuration(
-            "zookeeper", variant_of(release), nodes, UNSET, 0, 0, 0, 0, budgets=budgets, quorums=quorums
+            "zookeeper", variant_of(release), nodes, UNSET, TIMEOUTS, 0, 0, 0, budgets=budgets, quorums=quorums
         )
     )  # fmt: skip
 

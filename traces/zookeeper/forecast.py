@@ -105,6 +105,7 @@ class Forecast:
         outcomes: all that there are.
         last_copies: what may have been acknowledged, and is on less than a quorum of disks.
         states: how many the model has. at_once: whether every order of all servers' steps was gone through.
+        cut_off: some runs have more elections that fail than were gone through.
         taken: what is taken for granted of who votes, and with which ids; empty: nothing.
         paths: of first transactions of ranges what they do, where a log has them.
     """
@@ -115,6 +116,7 @@ class Forecast:
     last_copies: list[LastCopy] = field(default_factory=list)
     states: int = 0
     at_once: bool = True
+    cut_off: bool = False
     taken: str = ""
     paths: dict[int, str] = field(default_factory=dict)
 
@@ -180,6 +182,7 @@ class Search:
         given = {p for p in folded.disks if folded.name(p) in doubted}
         self.doubted = given | {p for p in range(self.nodes) if p not in folded.disks}
         self.states = 0
+        self.cut_off = False
 
     def forecast(self) -> Forecast:
         """
@@ -205,6 +208,7 @@ class Search:
                     out.last_copies.append(LastCopy(b.lo, b.hi, names))
         able = frozenset(p for p in self.folded.disks if not self.state.refused[p])
         out.states, out.at_once = self.states, able in set(self.sets()) or not out.outcomes
+        out.cut_off = self.cut_off
         return out
 
     def is_quorum(self, members: set[int] | frozenset[int]) -> bool:
@@ -238,20 +242,26 @@ class Search:
 
     def possible(self, s: StateView, members: frozenset[int]) -> list[int]:
         """The steps of these servers. Of equal votes the larger id wins (FastLeaderElection.totalOrderPredicate); who
-        elects is none of them while another is in a term."""
+        elects is none of them while another is in a term. Time passes (initLimit) where nothing else can be done and
+        nobody serves."""
         out = [0] * (self.folded.model.most_steps + 1)
         self.names["enabled"](s, out)
         ended = all(s.role[p] == LOOKING for p in members)
-        found = []
+        found, waits = [], []
         for word in out[1 : out[0] + 1]:
             step = StepWord.of(word)
             if step.process not in members:
+                continue
+            if step.kind == "timeout":
+                waits.append(word)
                 continue
             if step.kind == "elect":
                 quorum = {p for p in range(self.nodes) if step.operands["quorum"] >> p & 1}
                 if not ended or not quorum <= members or not all(self.wins(s, step.process, p) for p in quorum):
                     continue
             found.append(word)
+        if not found and not any(s.role[p] == LEADING and s.phase[p] == SERVING for p in members):
+            return waits
         return found
 
     def wins(self, s: StateView, l: int, f: int) -> bool:
@@ -304,9 +314,16 @@ class Search:
         return out
 
     def lasting(self, ends: list[End], members: frozenset[int]) -> list[End]:
-        """Those that are not only elections that failed and left all as it was: these are held again, until one of the
-        others is what comes."""
-        out = [e for e in ends if self.leader_of(e, members) is not None or not self.is_as_before(e.state, members)]
+        """Those that are no elections that failed, and that are held again until one of the others is what comes: all
+        is as it was, or the run has no election left to go on with, which is told."""
+        out, cut = [], False
+        for e in ends:
+            failed = e.stays and self.leader_of(e, members) is None
+            if not failed or (e.state.elections_left and not self.is_as_before(e.state, members)):
+                out.append(e)
+            else:
+                cut = cut or not self.is_as_before(e.state, members)
+        self.cut_off = self.cut_off or bool(cut and out)
         return out or ends
 
     def leader_of(self, end: End, members: frozenset[int]) -> int | None:
@@ -348,6 +365,8 @@ class Search:
         if step.kind in ("follower_learns", "leader_learns"):
             other = o["leader"] if step.kind == "follower_learns" else o["follower"]
             return f"{name(p)} learns that its connection to {name(other)} is closed"
+        if step.kind == "timeout":
+            return f"{name(p)} has waited for initLimit"
         return f"{name(p)}: {self.folded.model.program.actions[o['which']]}"
 
     def packet(self, message: Any) -> str:
