@@ -123,7 +123,8 @@ function showTools() {
 
 function pressed(event) {
   const free = !event.ctrlKey && !event.metaKey && !event.altKey && !find("#dialog").open;
-  if (!free || !view || event.target.closest?.("input, textarea, select")) return;
+  const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select");
+  if (!free || !view || typing?.checkVisibility()) return;
   if (event.target.closest?.(".wide, .inside") === event.target && event.key.startsWith("Arrow")) return;
   if (/^[1-9]$/.test(event.key)) {
     const step = view.place.steps[Number(event.key) - 1];
