@@ -12,6 +12,8 @@ import pytest
 
 pytest.importorskip("starlette", reason="pip install 'zabcheck[explore]'")
 
+from checker.requests.model import ModelRequest
+from checker.requests.walk import WalkRequest
 from checker.walk.app import LARGEST, Guard
 from checker.walk.continuing import Bounds
 from checker.walk.page import ASSETS, MODULES, joined, opened
@@ -325,3 +327,35 @@ def test_two_models_differ_at_the_rule_that_is_changed() -> None:
         other=f"{START}&crashes=0".replace("crashes=0&losses=0&timeouts=0&crashes=0", "timeouts=1&crashes=0&losses=0"),
     ).json
     assert same["taken"] == 11
+
+
+# --- a file that is edited -------------------------------------------------------------------------
+
+
+def test_a_file_that_is_edited_is_read_again(tmp_path: Path) -> None:
+    """Saved with another guard, the walk is taken again up to the step that is no longer possible; saved with an error,
+    that is said until it is mended."""
+    file = tmp_path / "raft.py"
+    text = Path("examples/raft_election.py").read_text("utf-8")
+    file.write_text(text, "utf-8")
+    own = WalkRequest(ModelRequest(str(file)))
+    _, app = served(own)
+    give = lambda what, **body: ask(app, Query(what, body))  # noqa: E731
+    start = address_of(own).text
+    view = give("view", address=f"{start}?way=00").json
+    assert view["watched"]
+    assert not give("watch", address=view["address"]).json["changed"]
+    file.write_text(f"{text}\n# a remark\n", "utf-8")
+    assert give("watch", address=view["address"]).json["changed"]
+    again = give("reload", address=view["address"]).json
+    assert "all 2 steps are possible as before" in again["sentence"]
+    assert give("view", address=again["address"]).json["place"] == view["place"]
+    assert give("view", address=view["address"]).status == 400  # of the text that there was
+    file.write_text(text.replace("return s.role[p] != LEADER", "return s.role[p] == LEADER"), "utf-8")
+    stopped = give("reload", address=again["address"]).json
+    assert "step 1 is no longer possible" in stopped["sentence"]
+    file.write_text("def broken(:\n", "utf-8")
+    assert give("reload", address=stopped["address"]).status == 400
+    assert "this is no Python" in give("watch", address=stopped["address"]).json["error"]
+    file.write_text(text, "utf-8")
+    assert give("view", address=give("reload", address=stopped["address"]).json["address"]).status == 200

@@ -140,11 +140,33 @@ function pressed(event) {
   event.preventDefault();
 }
 
+// The file of somebody's own protocol is watched: when it is saved, it is read again, and the walk taken again.
+const LOOK = 1500;
+let wrong = "";
+async function look() {
+  if (view?.watched && !document.hidden) {
+    try {
+      if ((await backend.ask("watch", {address: view.address})).changed) {
+        const read = await backend.ask("reload", {address: view.address});
+        await open(read.address);
+        announce(read.sentence);
+      }
+      wrong = "";
+    } catch (problem) {
+      if (!(problem instanceof Refusal)) throw problem;
+      if (problem.message !== wrong) announce(`The file was changed, and cannot be read: ${problem.message}`, true);
+      wrong = problem.message;
+    }
+  }
+  setTimeout(look, LOOK);
+}
+
 async function begin() {
   const saved = find("#saved");
   backend = saved ? await FileBackend.open(saved.textContent.trim()) : new ServerBackend(takeToken());
   const ask = location.hash.slice(1);
   addEventListener("keydown", pressed);
+  if (backend.serves) look();
   addEventListener("popstate", () => { if (location.hash.length > 1) open(location.hash.slice(1), "keep"); });
   if (!backend.token && backend.serves) {
     announce(`This page belongs to a server that needs its token. Open the address that zabcheck walk has printed${ask ? `, or begin anew: zabcheck walk '${ask}'` : ""}.`, true);
