@@ -17,6 +17,7 @@ from traces.record.file import trace_text
 from traces.record.trace import text_of
 from traces.walk.address import Address
 from traces.walk.compare import Comparison, compared
+from traces.walk.cover import NEVER, POSSIBLE, RAN, CoveredFunction, covered
 from traces.walk.saved import trace_of
 from traces.walk.view import about, drawn, shown
 from traces.walk.walker import Place
@@ -61,6 +62,7 @@ class Service:
             "view": self.view,
             "trace": self.trace,
             "page": self.page,
+            "cover": self.cover,
             "watch": self.watch,
             "reload": self.reload,
             "compare": self.compare,
@@ -114,6 +116,17 @@ class Service:
         with self.serving.at(address) as (found, _, whole):
             made = saved_page(found, replace(address, at=min(address.at, len(whole.path))), whole, levels)
         return {"name": "zabcheck-walk.html", "text": made.text, "sentence": made.said}
+
+    def cover(self, given: Fields) -> dict[str, Any]:
+        """Which lines of the protocol ran on the way to a place."""
+        with self.serving.at(Address.read(given.text("address"))) as (_, here, _):
+            functions = covered(here)
+        return {
+            "functions": [
+                {"name": f.name, "file": f.file, "lines": [list(line) for line in f.lines], **counts(f)}
+                for f in functions
+            ]
+        }
 
     def watch(self, given: Fields) -> dict[str, Any]:
         """Whether the source of a model is another by now."""
@@ -240,6 +253,11 @@ def sentence_of(c: Comparison, steps: int) -> str:
     if c.refused:
         return f"{where}; the other model does not take step {len(c.end.path) + 1} ({c.refused})."
     return f"{where}; both take all {steps} steps."
+
+
+def counts(f: CoveredFunction) -> dict[str, int]:
+    """How many lines of a function ran, might have, and never did."""
+    return {mark: f.count(mark) for mark in (RAN, POSSIBLE, NEVER)}
 
 
 class Fields:

@@ -158,10 +158,12 @@ def hostile(source: random.Random) -> Query:
             [b"", b"{", b"[" * 5000, b'{"a":' * 2000, b"\xff\xfe", b"null", b"[]", b'"x"', b"1e999", b"x" * LARGEST,
              b"{" + b" " * LARGEST + b"}", source.randbytes(200), b"NaN", b'{"address": 1}', b'{"address": null}']
         )  # fmt: skip
-        asked.what = source.choice(["view", "trace", "page", "job", "progress", "cancel"])
+        asked.what = source.choice(sorted({*server()[0].does} - {"start"}))
     else:
-        asked.what = source.choice(["page", "job", "progress", "cancel"])
+        asked.what = source.choice(["page", "job", "progress", "cancel", "search", "compare"])
         asked.body = {
+            "expression": source.choice([1, None, "", "some p:", "\0", "s.role", "a" * 900]),
+            "other": source.choice([1, None, "", "zab?x", START, "nothing"]),
             "address": START, "levels": source.choice([0, 3, -1, True, "1", 1.5, None]),
             "goal": source.choice([1, "x", None]),
             "property": source.choice([1, None, "none"]), "here": source.choice([1, "x"]),
@@ -359,3 +361,20 @@ def test_a_file_that_is_edited_is_read_again(tmp_path: Path) -> None:
     assert "this is no Python" in give("watch", address=stopped["address"]).json["error"]
     file.write_text(text, "utf-8")
     assert give("view", address=give("reload", address=stopped["address"]).json["address"]).status == 200
+
+
+# --- lines -----------------------------------------------------------------------------------------
+
+
+def test_lines_that_ran_are_told_from_those_that_might() -> None:
+    """After one campaign of Raft its handler ran; on the way nobody has received a vote, and a receipt is possible."""
+    start = address_of(OWN).text
+    functions = {f["name"]: f for f in get("cover", address=f"{start}?way=0").json["functions"]}
+    assert functions["campaign"]["never"] == functions["campaign"]["possible"] == 0
+    assert functions["campaign"]["ran"] > 5
+    asked = functions["on_request_vote"]
+    assert (asked["ran"], asked["possible"] > 0) == (0, True)
+    assert functions["on_vote"]["never"] > 0
+    assert not any("safety" in name for name in functions)
+    before = {f["name"]: f for f in get("cover", address=start).json["functions"]}
+    assert before["campaign"]["ran"] == 0 < before["campaign"]["possible"]

@@ -6,7 +6,7 @@ import { showLanes } from "./lanes.js";
 import { showSteps } from "./steps.js";
 import { showState } from "./state.js";
 import { showBar } from "./properties.js";
-import { cards, choosePage, compare, findState, help, jump } from "./dialogs.js";
+import { cards, choosePage, compare, cover, findState, help, jump } from "./dialogs.js";
 
 let backend, view = null, latest = 0;
 
@@ -105,6 +105,7 @@ const TOOLS = [
   ["Witness", "w", () => true, () => jump(backend, view, "witness", open), "served"],
   ["Search", "/", () => true, () => quietly(() => findState(backend, view, open)), "served"],
   ["Compare", "=", () => true, () => quietly(() => compare(backend, view, go, open)), "served"],
+  ["Lines", "l", () => true, () => quietly(() => cover(backend, view)), "served"],
   ["Save trace", "s", () => true, saveTrace, "served"],
   ["Save page", "", () => true, savePage, "served"],
   ["Copy", "c", () => true, copy],
