@@ -14,8 +14,10 @@ from checker.walk.page import saved_page
 from checker.walk.searching import QUANTIFIERS, words_of_search
 from checker.walk.served import Served, Serving, address_of
 from traces.record.file import trace_text
+from traces.record.trace import text_of
 from traces.walk.address import Address
 from traces.walk.compare import Comparison, compared
+from traces.walk.cover import NEVER, POSSIBLE, RAN, CoveredFunction, covered
 from traces.walk.saved import trace_of
 from traces.walk.view import about, drawn, shown
 from traces.walk.walker import Place
@@ -60,6 +62,9 @@ class Service:
             "view": self.view,
             "trace": self.trace,
             "page": self.page,
+            "cover": self.cover,
+            "watch": self.watch,
+            "reload": self.reload,
             "compare": self.compare,
             "others": self.others,
             "job": self.job,
@@ -87,6 +92,7 @@ class Service:
             "address": address.text,
             "command": f"zabcheck walk {quote(address.text)}",
             "about": about(found.walker),
+            "watched": not found.walker.model.protocol.text.released,
             "place": shown(here),
             "ahead": len(whole.path) - len(here.path),
         }
@@ -110,6 +116,38 @@ class Service:
         with self.serving.at(address) as (found, _, whole):
             made = saved_page(found, replace(address, at=min(address.at, len(whole.path))), whole, levels)
         return {"name": "zabcheck-walk.html", "text": made.text, "sentence": made.said}
+
+    def cover(self, given: Fields) -> dict[str, Any]:
+        """Which lines of the protocol ran on the way to a place."""
+        with self.serving.at(Address.read(given.text("address"))) as (_, here, _):
+            functions = covered(here)
+        return {
+            "functions": [
+                {"name": f.name, "file": f.file, "lines": [list(line) for line in f.lines], **counts(f)}
+                for f in functions
+            ]
+        }
+
+    def watch(self, given: Fields) -> dict[str, Any]:
+        """Whether the source of a model is another by now."""
+        found = self.serving.model(Address.read(given.text("address")))
+        return {"changed": text_of(found.request.model.protocol) != found.walker.model.protocol.text.digest}
+
+    def reload(self, given: Fields) -> dict[str, Any]:
+        """Read the source of a model again, and take the same steps as far as they are possible."""
+        address = Address.read(given.text("address"))
+        with self.serving.at(address) as (found, _, whole):
+            fresh = self.serving.reload(found.request)
+            with fresh.lock:
+                result = compared(whole, fresh.walker)
+            taken, steps = len(result.end.path), len(whole.path)
+        said = f"read again: all {steps} steps are possible as before"
+        if result.refused:
+            said = f"read again: step {taken + 1} is no longer possible ({result.refused}); this is the place before it"
+        elif result.first is not None:
+            said = f"read again: all {steps} steps are possible; what differs begins after {result.first.at} steps"
+        at = taken if result.refused else min(address.at, taken)
+        return {"address": fresh.address(result.end.path, at).text, "sentence": said}
 
     def others(self, given: Fields) -> dict[str, Any]:
         """Models that the one of an address may be compared with."""
@@ -215,6 +253,11 @@ def sentence_of(c: Comparison, steps: int) -> str:
     if c.refused:
         return f"{where}; the other model does not take step {len(c.end.path) + 1} ({c.refused})."
     return f"{where}; both take all {steps} steps."
+
+
+def counts(f: CoveredFunction) -> dict[str, int]:
+    """How many lines of a function ran, might have, and never did."""
+    return {mark: f.count(mark) for mark in (RAN, POSSIBLE, NEVER)}
 
 
 class Fields:

@@ -12,6 +12,8 @@ import pytest
 
 pytest.importorskip("starlette", reason="pip install 'zabcheck[explore]'")
 
+from checker.requests.model import ModelRequest
+from checker.requests.walk import WalkRequest
 from checker.walk.app import LARGEST, Guard
 from checker.walk.continuing import Bounds
 from checker.walk.page import ASSETS, MODULES, joined, opened
@@ -156,10 +158,12 @@ def hostile(source: random.Random) -> Query:
             [b"", b"{", b"[" * 5000, b'{"a":' * 2000, b"\xff\xfe", b"null", b"[]", b'"x"', b"1e999", b"x" * LARGEST,
              b"{" + b" " * LARGEST + b"}", source.randbytes(200), b"NaN", b'{"address": 1}', b'{"address": null}']
         )  # fmt: skip
-        asked.what = source.choice(["view", "trace", "page", "job", "progress", "cancel"])
+        asked.what = source.choice(sorted({*server()[0].does} - {"start"}))
     else:
-        asked.what = source.choice(["page", "job", "progress", "cancel"])
+        asked.what = source.choice(["page", "job", "progress", "cancel", "search", "compare"])
         asked.body = {
+            "expression": source.choice([1, None, "", "some p:", "\0", "s.role", "a" * 900]),
+            "other": source.choice([1, None, "", "zab?x", START, "nothing"]),
             "address": START, "levels": source.choice([0, 3, -1, True, "1", 1.5, None]),
             "goal": source.choice([1, "x", None]),
             "property": source.choice([1, None, "none"]), "here": source.choice([1, "x"]),
@@ -325,3 +329,52 @@ def test_two_models_differ_at_the_rule_that_is_changed() -> None:
         other=f"{START}&crashes=0".replace("crashes=0&losses=0&timeouts=0&crashes=0", "timeouts=1&crashes=0&losses=0"),
     ).json
     assert same["taken"] == 11
+
+
+# --- a file that is edited -------------------------------------------------------------------------
+
+
+def test_a_file_that_is_edited_is_read_again(tmp_path: Path) -> None:
+    """Saved with another guard, the walk is taken again up to the step that is no longer possible; saved with an error,
+    that is said until it is mended."""
+    file = tmp_path / "raft.py"
+    text = Path("examples/raft_election.py").read_text("utf-8")
+    file.write_text(text, "utf-8")
+    own = WalkRequest(ModelRequest(str(file)))
+    _, app = served(own)
+    give = lambda what, **body: ask(app, Query(what, body))  # noqa: E731
+    start = address_of(own).text
+    view = give("view", address=f"{start}?way=00").json
+    assert view["watched"]
+    assert not give("watch", address=view["address"]).json["changed"]
+    file.write_text(f"{text}\n# a remark\n", "utf-8")
+    assert give("watch", address=view["address"]).json["changed"]
+    again = give("reload", address=view["address"]).json
+    assert "all 2 steps are possible as before" in again["sentence"]
+    assert give("view", address=again["address"]).json["place"] == view["place"]
+    assert give("view", address=view["address"]).status == 400  # of the text that there was
+    file.write_text(text.replace("return s.role[p] != LEADER", "return s.role[p] == LEADER"), "utf-8")
+    stopped = give("reload", address=again["address"]).json
+    assert "step 1 is no longer possible" in stopped["sentence"]
+    file.write_text("def broken(:\n", "utf-8")
+    assert give("reload", address=stopped["address"]).status == 400
+    assert "this is no Python" in give("watch", address=stopped["address"]).json["error"]
+    file.write_text(text, "utf-8")
+    assert give("view", address=give("reload", address=stopped["address"]).json["address"]).status == 200
+
+
+# --- lines -----------------------------------------------------------------------------------------
+
+
+def test_lines_that_ran_are_told_from_those_that_might() -> None:
+    """After one campaign of Raft its handler ran; on the way nobody has received a vote, and a receipt is possible."""
+    start = address_of(OWN).text
+    functions = {f["name"]: f for f in get("cover", address=f"{start}?way=0").json["functions"]}
+    assert functions["campaign"]["never"] == functions["campaign"]["possible"] == 0
+    assert functions["campaign"]["ran"] > 5
+    asked = functions["on_request_vote"]
+    assert (asked["ran"], asked["possible"] > 0) == (0, True)
+    assert functions["on_vote"]["never"] > 0
+    assert not any("safety" in name for name in functions)
+    before = {f["name"]: f for f in get("cover", address=start).json["functions"]}
+    assert before["campaign"]["ran"] == 0 < before["campaign"]["possible"]

@@ -6,7 +6,7 @@ import { showLanes } from "./lanes.js";
 import { showSteps } from "./steps.js";
 import { showState } from "./state.js";
 import { showBar } from "./properties.js";
-import { cards, choosePage, compare, findState, help, jump } from "./dialogs.js";
+import { cards, choosePage, compare, cover, findState, help, jump } from "./dialogs.js";
 
 let backend, view = null, latest = 0;
 
@@ -105,6 +105,7 @@ const TOOLS = [
   ["Witness", "w", () => true, () => jump(backend, view, "witness", open), "served"],
   ["Search", "/", () => true, () => quietly(() => findState(backend, view, open)), "served"],
   ["Compare", "=", () => true, () => quietly(() => compare(backend, view, go, open)), "served"],
+  ["Lines", "l", () => true, () => quietly(() => cover(backend, view)), "served"],
   ["Save trace", "s", () => true, saveTrace, "served"],
   ["Save page", "", () => true, savePage, "served"],
   ["Copy", "c", () => true, copy],
@@ -123,7 +124,8 @@ function showTools() {
 
 function pressed(event) {
   const free = !event.ctrlKey && !event.metaKey && !event.altKey && !find("#dialog").open;
-  if (!free || !view || event.target.closest?.("input, textarea, select")) return;
+  const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select");
+  if (!free || !view || typing?.checkVisibility()) return;
   if (event.target.closest?.(".wide, .inside") === event.target && event.key.startsWith("Arrow")) return;
   if (/^[1-9]$/.test(event.key)) {
     const step = view.place.steps[Number(event.key) - 1];
@@ -139,11 +141,33 @@ function pressed(event) {
   event.preventDefault();
 }
 
+// The file of somebody's own protocol is watched: when it is saved, it is read again, and the walk taken again.
+const LOOK = 1500;
+let wrong = "";
+async function look() {
+  if (view?.watched && !document.hidden) {
+    try {
+      if ((await backend.ask("watch", {address: view.address})).changed) {
+        const read = await backend.ask("reload", {address: view.address});
+        await open(read.address);
+        announce(read.sentence);
+      }
+      wrong = "";
+    } catch (problem) {
+      if (!(problem instanceof Refusal)) throw problem;
+      if (problem.message !== wrong) announce(`The file was changed, and cannot be read: ${problem.message}`, true);
+      wrong = problem.message;
+    }
+  }
+  setTimeout(look, LOOK);
+}
+
 async function begin() {
   const saved = find("#saved");
   backend = saved ? await FileBackend.open(saved.textContent.trim()) : new ServerBackend(takeToken());
   const ask = location.hash.slice(1);
   addEventListener("keydown", pressed);
+  if (backend.serves) look();
   addEventListener("popstate", () => { if (location.hash.length > 1) open(location.hash.slice(1), "keep"); });
   if (!backend.token && backend.serves) {
     announce(`This page belongs to a server that needs its token. Open the address that zabcheck walk has printed${ask ? `, or begin anew: zabcheck walk '${ask}'` : ""}.`, true);

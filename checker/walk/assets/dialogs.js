@@ -107,6 +107,19 @@ export async function findState(backend, view, open) {
   field.focus();
 }
 
+// The lines of the protocol: which ran on the way to here, which would in a step that was possible, which in neither.
+export async function cover(backend, view) {
+  const { functions } = await backend.ask("cover", {address: view.address});
+  const total = mark => functions.reduce((sum, f) => sum + f[mark], 0);
+  const shown = f => {
+    const lines = f.lines.map(([number, text, mark]) => make("li", {class: mark ? `line ${mark}` : "line"}, make("span", {class: "number"}, String(number)), make("code", {}, text || " "), mark ? make("span", {class: "mark"}, mark) : ""));
+    return make("details", {}, make("summary", {}, make("b", {}, f.name), make("span", {class: "count"}, ` ${f.ran} of ${f.ran + f.possible + f.never} lines ran${f.never ? `, ${f.never} never` : ""}`)),
+      make("div", {class: "wide", tabindex: 0, role: "group", "aria-label": f.name}, make("ol", {class: "source"}, ...lines)));
+  };
+  openDialog("Which lines ran", make("p", {}, `On the way to here ${total("ran")} lines of the protocol ran. ${total("possible")} more run in a step that was possible on it and not taken; ${total("never")} in neither.`),
+    make("p", {class: "faint"}, "Only this way counts: other ways may run them."), ...functions.map(shown));
+}
+
 export function choosePage(save) {
   const begin = levels => make("button", {type: "button", on: {click: () => { find("#dialog").close(); save(levels); }}}, levels === 1 ? "1 step around" : "2 steps around");
   openDialog("Save a page that needs no server", make("p", {}, "One file with this walk, and the places that are so many steps away from it. It opens from a folder or a mail."),
