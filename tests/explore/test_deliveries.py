@@ -23,9 +23,11 @@ from invariants.claims import DELIVERS_CHOSEN
 from invariants.core import INTEGRITY
 from invariants.durability import CHOSEN_IS_DURABLE
 from invariants.registry import STATE, STEP, Property
-from tests.explore import false_properties, looking_at_deliveries
+from tests.explore import accepting_late, false_properties, looking_at_deliveries
 from tests.models import judged
 from zabspec.model import Configuration, Model
+from zabspec.protocols.registry import PROTOCOLS
+from zabspec.protocols.zab_variants import Variant
 
 TWO = Configuration(nodes=2, txns=1, timeouts=1, crashes=0, losses=0)
 THREE = replace(TWO, nodes=3, txns=2)
@@ -67,6 +69,16 @@ def test_a_violation_is_found_where_it_is_delivered() -> None:
     at, r = narrowed(replace(TWO, variant="commit-on-propose"), REPLACED)
     assert not at.believed(r)
     assert not {*at.told(r).violations, *at.told(r).suspected}
+
+
+def test_what_others_accept_meanwhile_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A leader delivers what nobody else has accepted, while the other that has it is down: whoever recovers first
+    accepts it, and chooses nothing by that yet."""
+    made = Variant("late", "a process accepts when it recovers", accepting_late.RULES)
+    monkeypatch.setitem(PROTOCOLS["zab"].variants, "late", made)  # type: ignore[arg-type]
+    at, r = narrowed(replace(TWO, timeouts=0, crashes=1, variant="late"), REPLACED)
+    assert "delivers-chosen" in r.violations
+    assert not at.believed(r)
 
 
 def test_without_one_of_them_a_violation_is_lost() -> None:
