@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -23,6 +24,7 @@ from invariants.claims import DELIVERS_CHOSEN
 from invariants.core import INTEGRITY
 from invariants.durability import CHOSEN_IS_DURABLE
 from invariants.registry import STATE, STEP, Property
+from tests.copies import copy_of
 from tests.explore import accepting_late, false_properties, looking_at_deliveries
 from tests.models import judged
 from zabspec.model import Configuration, Model
@@ -113,6 +115,26 @@ def test_a_premise_still_to_be_met_is_judged_as_it_is() -> None:
     assert [p.name for p in at.replaced] == ["delivered-is-chosen"]
     assert DELIVERS_CHOSEN in at.asked
     assert CHOSEN_IS_DURABLE not in at.asked
+
+
+CALLED = '''
+from zabcheck.language import safety
+
+def delivered_now(s: State) -> bool:
+    """Any state."""
+    return True
+
+@safety(witness=delivered_now)
+def nothing_wrong(s: State) -> bool:
+    """Nothing is asked."""
+    return True
+'''
+
+
+def test_a_text_with_the_name_of_what_steps_say_is_judged_as_it_is(tmp_path: Path) -> None:
+    assert AtDelivery.of(Model(replace(TWO, protocol=copy_of("zab", tmp_path))), REPLACED, ()).replaced == REPLACED
+    (other := tmp_path / "other").mkdir()
+    assert AtDelivery.of(Model(replace(TWO, protocol=copy_of("zab", other, CALLED))), REPLACED, ()).replaced == ()
 
 
 def test_who_asks_for_one_is_told_of_one() -> None:
