@@ -49,8 +49,8 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     ),
     PROOF: (
         *COMPUTING, "checker/proof/*.py", "checker/proof/*.txt", "zabspec/abstract/*.py", "checker/symbolic/*.py",
-        "checker/requests/prove.py", "checker/requests/request.py", "zabspec/deprecated.py", "zabspec/files.py",
-        "zabspec/limits.py", "zabspec/signals.py",
+        "checker/requests/prove.py", "checker/requests/request.py", "zabspec/deprecated.py", "zabspec/ensemble.py",
+        "zabspec/files.py", "zabspec/limits.py", "zabspec/quorums.py", "zabspec/signals.py",
     ),
 }  # fmt: skip
 

@@ -157,7 +157,7 @@ def forecast_json(ahead: Forecast) -> dict[str, Any]:
         "states": ahead.states,
         "all_at_once": ahead.at_once,
         "cut_off": ahead.cut_off,
-        "taken_for_granted": ahead.taken or None,
+        "assumed": ahead.taken or None,
         "outcomes": [outcome_json(o) for o in ahead.outcomes],
         "last_copies": [{"zxids": pairs([(c.lo, c.hi)])[0], "servers": c.servers} for c in ahead.last_copies],
     }

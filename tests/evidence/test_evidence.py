@@ -121,7 +121,7 @@ def test_another_digest_empties_the_cells(kept: Kept, kind: str) -> None:
 
 def test_another_request_empties_the_cells(kept: Kept) -> None:
     kept.change(INDUCTIVE, request=InductRequest(ModelRequest("zab", nodes=2, txns=2)).as_json())
-    kept.change(REFINEMENT, request=RefineRequest("missing-only", 3, 2).as_json())
+    kept.change(REFINEMENT, request=RefineRequest("missing-only", nodes=3, txns=2).as_json())
     assert found().head == ()
 
 
