@@ -149,6 +149,27 @@ def test_a_wrong_role_is_refused_with_its_line(tmp_path: Path, old: str, new: st
     assert "asked.py:" in str(problem.value) or "model has at most" in said
 
 
+BEGUN = "    begun: Each[Coordinator, bool]\n"
+CLASSES = [
+    ("(MessageType):\n    yes: bool", "(MessageType):\n    no: bool", "class VOTE has the fields no"),
+    (BEGUN, "", "class State has no begun"),
+    (BEGUN, "    begun: bool\n", "begun is a field of each process: Each[Coordinator, ...]"),
+    (BEGUN, f"{BEGUN}    extra: int\n", "class State says extra, which state(size) has not"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "said"), CLASSES)
+def test_a_class_for_tools_says_what_is_declared(tmp_path: Path, old: str, new: str, said: str) -> None:
+    text = (EXAMPLES / "two_phase_commit.py").read_text(encoding="utf-8")
+    assert old in text
+    path = tmp_path / "typed.py"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(ProtocolError) as problem:
+        _ = Model(Configuration(str(path))).parts
+    assert said in str(problem.value)
+    assert "typed.py:" in str(problem.value)
+
+
 def test_a_process_of_any_role_may_be_asked_for_its_role(tmp_path: Path) -> None:
     """`is_a` before what one role alone has."""
     shown = "    s.seen[p] = True\n    if is_a(s, p, Server):\n        s.owner[p] = NOBODY\n"
