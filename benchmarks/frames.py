@@ -3,7 +3,8 @@
     python benchmarks/frames.py [--events 5000000] [--runs 40000] [--deliveries 0] [--master local[2]]
 
 What is timed is processor time, of this process, of Java and of its workers, from the files to the verdicts counted by
-property, the second time (of the one run, the first); and the most memory that a Python worker held. The start of the session is not part of it.
+property, the second time (of the one run, the first); and the most memory that a Python worker held. The start of the
+session is not part of it.
 """
 
 from __future__ import annotations

@@ -223,6 +223,7 @@ def test_files_are_judged_as_they_are_read(tmp_path: Path) -> None:
         whole = verdicts_of(judge_unit(InMemory((), rows_of=t, noted=OBSERVED), asked_for(())))
         assert found[k] == [word for name, word in whole.items() if BITS[name] != BITS["dsn-causal-order"]]
     assert "held" in found[9]
+    assert found[9].count("not judged") > found[0].count("not judged"), "it is judged by blocks"
     long.unlink()
     (tmp_path / "b.parquet").write_bytes(b"PAR1 none")
     found = said()
