@@ -191,7 +191,7 @@ def piece(asked: Applicable, compute: bool, tell: Tell) -> Evidence:
         }  # fmt: skip
         try:
             found = by_kind[asked.kind](asked.request, digest, tell)
-        except (RequestError, NoVerdict) as problem:
+        except (RequestError, NoVerdict, ImportError) as problem:  # also where z3 is there and cannot be loaded
             return Evidence(asked.kind, NOT_COMPUTED, asked.bounds, asked.command, why=str(problem), nodes=asked.nodes)
         except KeyboardInterrupt:  # the exploration has its report all the same
             raise Interrupted from None

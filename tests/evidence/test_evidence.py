@@ -309,6 +309,16 @@ def test_all_assumptions_stand_beside_a_user_protocol(kept: Kept, monkeypatch: p
     assert report.evidence.head == ("at n = 3",)
 
 
+def test_a_solver_that_cannot_be_loaded_ends_nothing(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    def compute(*_: object) -> Entry:
+        raise ImportError("libz3.so")
+
+    monkeypatch.setattr(computing, "proof", compute)
+    here = found()
+    assert here.head == ("at n = 3",)
+    assert "any n: abstract ZAB is not proved here (zabcheck prove); this text refines it" in here.legend()[1]
+
+
 # --- what is claimed -------------------------------------------------------------------------------
 
 
