@@ -295,6 +295,30 @@ def test_ctrl_c_leaves_the_exploration_its_report(kept: Kept, monkeypatch: pytes
     assert found(variant="missing-only", evidence="all").piece(REFINEMENT) is None
 
 
+def test_all_assumptions_stand_beside_a_user_protocol(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    def compute(request: Any, digest: str, tell: object) -> Entry:
+        return Entry(digest, request.as_json(), "few words", {}, assumptions=("2 processes", "at most 3 passes"))
+
+    monkeypatch.setattr(computing, "inductive", compute)
+    ring = str(Path(zabcheck.__file__).parent.parent / "examples/token_ring.py")
+    options: dict[str, Any] = {"engine": "interpret", "depth": 1, "symmetry": False}
+    report = zabcheck.explore(ring, **options, evidence="all").report
+    assert report.evidence is not None
+    (piece,) = report.evidence.pieces
+    assert piece.bounds == "2 processes; at most 3 passes"
+    assert report.evidence.head == ("at n = 3",)
+
+
+def test_a_solver_that_cannot_be_loaded_ends_nothing(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    def compute(*_: object) -> Entry:
+        raise ImportError("libz3.so")
+
+    monkeypatch.setattr(computing, "proof", compute)
+    here = found()
+    assert here.head == ("at n = 3",)
+    assert "any n: abstract ZAB is not proved here (zabcheck prove); this text refines it" in here.legend()[1]
+
+
 # --- what is claimed -------------------------------------------------------------------------------
 
 
