@@ -19,6 +19,7 @@ from checker.walk.continuing import Bounds
 from checker.walk.page import ASSETS, MODULES, joined, opened
 from checker.walk.served import address_of
 from checker.walk.service import Service
+from tests.models import much
 from tests.walk.asking import BROKEN, HOST, OWN, TOKEN, Query, Response, ask, served
 from traces import read_trace, verify
 from traces.replay.replay import replay
@@ -172,7 +173,7 @@ def hostile(source: random.Random) -> Query:
     return asked
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(much(4, 1)))
 def test_hostile_requests_are_refused(seed: int) -> None:
     """Host, Origin, token, method, path, size, JSON, addresses: each request is refused in a sentence, and none is an
     error of the server."""
@@ -223,7 +224,7 @@ def sought(expression: str, **more: object) -> dict[str, str]:
 
 def test_an_expression_is_searched_for() -> None:
     """The shortest way to a state of which it is true, of one process by its name too, where processes are not alike
-    any more; what is true of none has a sentence that says how much was looked at."""
+    any more, and by the names that the protocol has, not the world."""
     two = sought("two p: p.role == LEADING")
     assert two["address"].endswith("at=2&way=02")
     named = sought("p1.role == LEADING")
@@ -235,8 +236,6 @@ def test_an_expression_is_searched_for() -> None:
     assert sorted(cell["now"] for cell in roles) == ["FOLLOWER", "FOLLOWER", "LEADER"]
     world = get("search", address=address_of(OWN).text, here=False, expression="some p: p.role == LEADING")
     assert "there is no LEADING; did you mean LEADER" in world.json["error"]  # the world's, and another number
-    none = sought("some p: p.current_epoch > 3")
-    assert (none["state"], "were looked at" in none["sentence"]) == ("none", True)
 
 
 @pytest.mark.parametrize(
