@@ -189,6 +189,16 @@ def test_hostile_requests_are_refused(seed: int) -> None:
         assert "access-control-allow-origin" not in found.headers
 
 
+def test_a_body_is_small_and_flat() -> None:
+    """What would be answered otherwise is refused if its body is too large, or nested, before it is parsed."""
+    good, app = json.dumps({"address": START}).encode(), server()[1]
+    assert ask(app, Query("view", good)).status == 200
+    large = ask(app, Query("view", good + b" " * LARGEST))
+    assert (large.status, "has less than 65536 bytes" in large.json["error"]) == (400, True)
+    nested = ask(app, Query("view", good[:-1] + b', "x": ' + b"[" * 33 + b"]" * 33 + b"}"))
+    assert (nested.status, "flat" in nested.json["error"]) == (400, True)
+
+
 # --- jobs ------------------------------------------------------------------------------------------
 
 
