@@ -1,10 +1,12 @@
 """How right an audit's forecast is: against real servers, and against what runs of the model served.
 
 python -m benchmarks.forecast servers --count 20 --release 3.9.5
+python -m benchmarks.forecast kinds --first 0
 python -m benchmarks.forecast drawn --count 400
 
-`servers`: directories at the end of random runs, and after accidents; every quorum of each is started on real servers
-on loopback, then the third server. Who leads and what each server serves has to be in the forecast's set.
+`servers`: directories at the end of random runs, and after accidents; `kinds`: those that the tests of dangers have.
+Every quorum of each is started on real servers on loopback, then the third server. Who leads and what each server
+serves has to be in the forecast's set.
 `drawn`: the audit of such directories beside what was served in the run, which the model knows.
 """
 
@@ -27,11 +29,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.zookeeper.drawn import ACCIDENTS, REPAIRED, draw, nodes_in, nothing, real
+from tests.zookeeper import test_danger as danger
+from tests.zookeeper.drawn import ACCIDENTS, REPAIRED, draw, nothing, real
 from tests.zookeeper.real import JARS, SERVERS, free_ports
-from tests.zookeeper.written import ensemble
+from tests.zookeeper.written import Txn, create, ensemble, server, zxid
 from traces.zookeeper import audit as auditing
 from traces.zookeeper.audit import Audit, audit
+from traces.zookeeper.folding import variant_of
 from traces.zookeeper.forecast import Change, Outcome
 from traces.zookeeper.server import find_directory
 from traces.zookeeper.starting import start_tree
@@ -52,6 +56,8 @@ def drawn_directories(
 
 def audited(folders: list[Path], release: str) -> Audit:
     auditing.PAUSE = 0
+    for n, folder in enumerate(folders, 1):
+        (folder / "myid").write_text(str(n))
     return audit([find_directory([f], f.name) for f in folders], None, release=release, forecast=True)
 
 
@@ -73,6 +79,7 @@ class Started:
                 "tickTime=200", "initLimit=50", "syncLimit=25", f"dataDir={work}/server{n + 1}",
                 f"clientPort={self.clients[n]}", "4lw.commands.whitelist=*", "standaloneEnabled=false",
                 "reconfigEnabled=false", "admin.enableServer=false", "clientPortAddress=127.0.0.1",
+                "localSessionsEnabled=true",  # or the session of each reader would be a write
             ]  # fmt: skip
             lines += [f"server.{k + 1}=127.0.0.1:{ports[3 + 2 * k]}:{ports[4 + 2 * k]}" for k in range(3)]
             (work / f"zoo{n + 1}.cfg").write_text("\n".join(lines) + "\n")
@@ -127,15 +134,24 @@ class Started:
             p.wait()
 
 
-def expected(before: set[str], change: Change) -> set[str] | None:
-    """What a server serves in the end; None: nothing."""
+def expected(before: set[str], change: Change, known: set[str]) -> set[str] | None:
+    """What a server serves in the end; None: nothing.
+
+    Args:
+        known: all nodes that some server has before: a range without an end has those of it.
+    """
     if not change.serves:
         return None
     for lo, hi in change.cuts:
-        before = before - nodes_in(lo, hi)
+        before = before - among(known, lo, hi)
     for lo, hi in (*change.gets, *change.keeps):
-        before = before | nodes_in(lo, hi)
+        before = before | among(known, lo, hi)
     return before
+
+
+def among(known: set[str], lo: int, hi: int) -> set[str]:
+    """The nodes of a range of transactions."""
+    return {n for n in known if lo <= zxid(*map(int, n[1:].split("_"))) <= hi}
 
 
 def seen_on_servers(release: str, folders: list[Path], members: tuple[int, ...], late: bool) -> dict[str, Any]:
@@ -163,25 +179,44 @@ def matches(one: Outcome, seen: dict[str, Any], before: list[set[str]], members:
     name = f"server{seen['leader'] + 1}" if seen["leader"] >= 0 else ""
     if one.leader != name or one.started != [f"server{n + 1}" for n in members]:
         return False
-    changes = {c.server: c for c in one.changes}
+    changes, known = {c.server: c for c in one.changes}, set[str]().union(*before)
     for n in members:
-        if name and expected(before[n], changes[f"server{n + 1}"]) != seen["trees"][n]:
+        if name and expected(before[n], changes[f"server{n + 1}"], known) != seen["trees"][n]:
             return False
     if "late" in seen:
         third = next(n for n in range(3) if n not in members)
-        return seen["late"] in [expected(before[third], c) for c in one.later if c.server == f"server{third + 1}"]
+        return seen["late"] in [
+            expected(before[third], c, known) for c in one.later if c.server == f"server{third + 1}"
+        ]
     return True
 
 
-def on_servers(count: int, first: int, release: str, out: Path, minutes: float) -> None:
+def kinds_of_danger(folder: Path, which: int) -> tuple[list[Path], str]:
+    """A kind of directories that the tests of dangers have, of transactions that each create a node; of three servers.
+
+    Raises:
+        IndexError: there are no more.
+    """
+    danger.TXNS = [Txn(zxid(e, n), *create(f"/t{e}_{n}")) for e, most in ((1, 14), (2, 10), (3, 6))
+                   for n in range(1, most + 1)]  # fmt: skip
+    danger.tail = lambda count, epoch=3, start=7: [
+        Txn(zxid(epoch, start + n), *create(f"/t{epoch}_{start + n}")) for n in range(count)
+    ]
+    kind = list(danger.KINDS)[which]
+    disks = kind([server(danger.TXNS) for _ in range(3)])
+    return ensemble(folder, *disks[:3]), kind.__name__ + (" (three of five)" if len(disks) > 3 else "")
+
+
+def on_servers(count: int, first: int, release: str, out: Path, minutes: float, kinds: bool) -> None:
     logging.getLogger("kazoo").setLevel(logging.CRITICAL)
     totals, end = Counter[str](), time.monotonic() + 60 * minutes
-    for seed in range(first, first + count):
+    for seed in range(first, min(first + count, len(danger.KINDS)) if kinds else first + count):
         if time.monotonic() > end:
             break
         with tempfile.TemporaryDirectory(prefix="zabcheck-drawn-") as folder:
-            variant = REPAIRED if release == "3.9.5" else ""
-            folders, happened = drawn_directories(seed, Path(folder), variant)
+            variant = REPAIRED if release == "3.9.5" else variant_of(release)
+            made = kinds_of_danger(Path(folder), seed) if kinds else drawn_directories(seed, Path(folder), variant)
+            folders, happened = made
             found = audited(folders, release)
             ahead = found.forecast
             assert ahead is not None
@@ -220,13 +255,15 @@ def on_servers(count: int, first: int, release: str, out: Path, minutes: float) 
 # --- the model's own truth ------------------------------------------------------------------------------------
 
 
-def on_drawn(count: int, first: int) -> None:
+def on_drawn(count: int, first: int, accidents: bool) -> None:
     totals, begun = Counter[str](), time.process_time()
     for seed in range(first, first + count):
         faults = {"crashes": 0, "losses": 2} if seed % 2 else {"crashes": 2, "losses": 1}
         one = draw(seed, **faults)
         with tempfile.TemporaryDirectory(prefix="zabcheck-drawn-") as folder:
-            found = audited(ensemble(Path(folder), *one.written()), "3.9.5")
+            choose = random.Random(seed)
+            happens = choose.choice(ACCIDENTS) if accidents else nothing
+            found = audited(ensemble(Path(folder), *happens(one, one.written(), choose)), "3.9.5")
         ahead = found.forecast
         assert ahead is not None
         served = {real(z) for z in one.served}
@@ -236,28 +273,31 @@ def on_drawn(count: int, first: int) -> None:
         totals["forecast unknown"] += bool(ahead.unknown)
         totals["forecast loses what was served"] += bool(gone)
         totals["forecast says that it can lose"] += bool(ahead.losing)
-        wrong = found.verdict == "VIOLATION" or (found.verdict == "DANGER") != bool(ahead.losing)
-        wrong = wrong or (bool(gone) and found.verdict in ("OK", "WARN"))
+        wrong = found.verdict == "VIOLATION" or (found.verdict == "DANGER" and not ahead.losing and not accidents)
+        wrong = wrong or (bool(gone or ahead.losing) and found.verdict in ("OK", "WARN"))
         totals["wrong"] += wrong
         if wrong:
-            print(seed, found.verdict, [f.code for f in found.findings], ahead.unknown, ahead.losing[:1])
+            print(
+                seed, happens.__name__, found.verdict, [f.code for f in found.findings], ahead.unknown, ahead.losing[:1]
+            )
     print(json.dumps({"drawn": count, "first": first, "cpu_s": round(time.process_time() - begun, 1)} | dict(totals)))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
-    parser.add_argument("what", choices=("servers", "drawn"))
+    parser.add_argument("what", choices=("servers", "kinds", "drawn"))
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--accidents", action="store_true", help="with `drawn`: each has one")
     parser.add_argument("--release", default="3.9.5")
     parser.add_argument("--minutes", type=float, default=20)
     parser.add_argument("--out", type=Path, default=Path(tempfile.gettempdir()) / "forecast.jsonl")
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that servers are stopped
-    if given.what == "servers":
-        on_servers(given.count, given.first, given.release, given.out, given.minutes)
+    if given.what in ("servers", "kinds"):
+        on_servers(given.count, given.first, given.release, given.out, given.minutes, given.what == "kinds")
     else:
-        on_drawn(given.count, given.first)
+        on_drawn(given.count, given.first, given.accidents)
 
 
 if __name__ == "__main__":

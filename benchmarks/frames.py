@@ -3,7 +3,7 @@
     python benchmarks/frames.py [--events 5000000] [--runs 40000] [--deliveries 0] [--master local[2]]
 
 What is timed is processor time, of this process, of Java and of its workers, from the files to the verdicts counted by
-property; and the most memory that a Python worker held. The start of the session is told, and is not part of it.
+property, the second time; and the most memory that a Python worker held. The start of the session is not part of it.
 """
 
 from __future__ import annotations
@@ -94,6 +94,7 @@ def main() -> None:
             ways += [("one run", history, False)]
         for name, where, together in ways:
             with Memory() as memory:
+                counted(spark, where, together)  # Java compiles what it finds hot, for some seconds
                 seconds, found = timed(lambda where=where, together=together: counted(spark, where, together))
             bad = [r for r in found if r.verdict not in ("held", "premise not reached", "not judged")]
             assert found, "there are verdicts"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from checker.errors import RequestError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from invariants.registry import Property
+    from traces.tables.places import Place
 
 __all__ = ["Swept", "judge", "sweep"]
 
@@ -40,7 +42,7 @@ class Swept:
 
 
 def judge(
-    events: DataFrame,
+    events: DataFrame | str | PathLike[str],
     properties: Sequence[str | Property] = (),
     *,
     observes: Sequence[str] | None = None,
@@ -50,7 +52,9 @@ def judge(
     """Judge every run in a DataFrame of events by the properties of histories.
 
     Args:
-        events: with the columns of an event table (docs/events.md); further ones are left alone.
+        events: with the columns of an event table (docs/events.md); further ones are left alone. Or where the files of
+            such a table are, by a path or an address of pyarrow's: tasks read them as they lie, which is quicker, and
+            none of what is said below is asked for.
         properties: which; none: all that are judged by default.
         observes: the kinds of event that the source of a run notes, if the run's first row does not say; None: abcast
             and abdeliver.
@@ -79,11 +83,39 @@ def judge(
             raise RequestError(f"observes: there is no kind {kind!r}; there are {', '.join(OBSERVED)}")
     try:
         check_installed()
-        from traces.judging.frames import judge_frame
+        from traces.judging.frames import judge_files, judge_frame
 
+        if isinstance(events, str | PathLike):
+            if observes is not None or together or order:
+                raise RequestError(
+                    "observes, together and order are of a DataFrame; files say and have these themselves"
+                )
+            return judge_files(active_session(), place_named(fspath(events)), names)
         return judge_frame(events, names, observes, together, order)
     except (NoSpark, TableError) as problem:
         raise RequestError(str(problem)) from None
+
+
+def active_session() -> SparkSession:
+    """The session that there is.
+
+    Raises:
+        RequestError: there is none.
+    """
+    from pyspark.sql import SparkSession
+
+    found = SparkSession.getActiveSession()
+    if found is None:
+        raise RequestError("there is no active SparkSession; SparkSession.builder.getOrCreate() makes one")
+    return found
+
+
+def place_named(name: str) -> Place:
+    """The path, or the address, that a name is."""
+    from traces.tables.places import address_of
+    from zabspec.files import place_of
+
+    return address_of(name) or place_of(name)
 
 
 def sweep(spark: SparkSession, *, every: bool = False, partitions: int | None = None, **grid: Any) -> Swept:

@@ -31,6 +31,7 @@ __all__ = [
     "read_small",
     "reason",
     "replacing",
+    "without_secrets",
     "write_whole",
 ]  # fmt: skip
 
@@ -67,6 +68,21 @@ def place_of(name: str | os.PathLike[str]) -> Path:
     if scheme[1].lower() == "file" and host in ("", "localhost"):
         return Path(unquote("/" + rest))
     raise Unreadable(errno.EINVAL, "this is an address, and files are read and written on this machine, or on a mount")
+
+
+def without_secrets(said: str) -> str:
+    """Return a text in which addresses are without who asks for them, and without options behind a question mark."""
+    return re.sub(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"]+", bare, said)
+
+
+def bare(found: re.Match[str]) -> str:
+    """Return an address without what may be secret in it."""
+    scheme, _, rest = found[0].partition("://")
+    rest = rest.partition("?")[0]
+    host, slash, path = rest.partition("/")
+    if "@" in host:
+        return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
+    return f"{scheme}://{rest.rpartition('@')[2] if ':' in host else rest}"  # a key with a slash in it
 
 
 @contextlib.contextmanager

@@ -10,13 +10,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations, product
+from typing import Protocol
 
-__all__ = ["Role", "Roles", "roles_of", "type_name"]
+__all__ = ["Role", "Roles", "has", "roles_of", "type_name"]
 
 
 def type_name(role: str) -> str:
     """Return the name by which annotations know the processes of a role: `LockServer` of `lock_server`."""
     return "".join(part[:1].upper() + part[1:] for part in role.split("_"))
+
+
+class OfRole(Protocol):
+    """A field, which the processes of one role may have."""
+
+    @property
+    def of(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,11 @@ class Roles:
         """Every renaming of processes, i to p[i], under which each keeps its role: the product of the symmetric groups.
         In the order of `itertools.permutations`, so that the first changes nothing."""
         return tuple(sum(parts, ()) for parts in product(*(permutations(r.members) for r in self.every)))
+
+
+def has(roles: Roles | None, field: OfRole, p: int) -> bool:
+    """Return whether a process has a field: all have it, or those of its role."""
+    return roles is None or not field.of or roles.of_process(p).name == field.of
 
 
 @lru_cache(64)

@@ -33,10 +33,12 @@ def explore(**flags: Any) -> Answer:
     if isinstance(request, mutate.MutateRequest):
         return publish(mutate.answer(request, watch), as_json, files)
     if isinstance(request, witness.WitnessRequest):
+        from checker.report.witness_page import page_of_runs
+
         check_page(flags["html"], [trace])
         witnessed = witness.answer(request, watch)
-        first = next((c.trace for c in witnessed.runs.values() if c.trace is not None), None)
-        return publish(witnessed, as_json, files, page_files(flags["html"], first))
+        drawn = [(page, page_of_runs(witnessed).encode())] if (page := flags["html"]) is not None else []
+        return publish(witnessed, as_json, files, drawn)
     if isinstance(request, search.SearchRequest):
         check_page(flags["html"], [trace])
         report = search.answer(request, watch)

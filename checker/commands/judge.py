@@ -10,7 +10,7 @@ import click
 
 from checker.commands import completing
 from checker.commands import shared_options as shared
-from checker.commands.common import INPUT_OR_FOLDER, PATH, Subcommand, at_least, check_writable
+from checker.commands.common import PATH, InputPath, Subcommand, at_least, check_writable
 from checker.commands.publishing import Files, published
 from checker.report.result import Result
 from checker.requests.judge import JudgeRequest, answer
@@ -26,8 +26,17 @@ Examples:
 """
 
 
+class TablePlace(InputPath):
+    """A table: a file or folder of this machine, or an address of one elsewhere."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from traces.tables.places import address_of
+
+        return value if address_of(str(value)) is not None else super().convert(value, param, ctx)
+
+
 @click.command(cls=Subcommand, epilog=EXAMPLES)
-@click.argument("table", type=INPUT_OR_FOLDER)
+@click.argument("table", type=TablePlace(folder=True))
 @shared.named("--protocol", "NAME", "Of a table of your own protocol: where its text is now.", completing.protocols)
 @shared.PROPERTY
 @click.option(
@@ -41,8 +50,10 @@ Examples:
 @click.option("--allow-open", is_flag=True, help="What a table leaves open is no reason to end with 3.")
 @click.option("--violations", type=PATH, metavar="FILE", help="Write every violation, as JSON lines.")
 @published("judge", "The answer as JSON.")
-def judge(table: Path, violations: Path | None, names: tuple[str, ...], **flags: Any) -> tuple[Result, Files]:
+def judge(table: Path | str, violations: Path | None, names: tuple[str, ...], **flags: Any) -> tuple[Result, Files]:
     """Judge every run in an event table (a Parquet file, or a folder of them) by the properties of histories.
+
+    An address is read by pyarrow (s3://, gs://), or by Spark (s3a://, hdfs://, viewfs://, CATALOG.SCHEMA.TABLE).
 
     A run is judged at the end of each of its moments; a moment is the rows of one time. Properties
     of a protocol's state, such as the invariants of section VI, are not to be seen in a table. What depends
@@ -53,7 +64,7 @@ def judge(table: Path, violations: Path | None, names: tuple[str, ...], **flags:
     request = JudgeRequest(str(table), properties=names, **flags)
     if violations is not None:
         check_writable(violations, "--violations")
-        if violations.resolve().is_relative_to(table.resolve()):
+        if isinstance(table, Path) and violations.resolve().is_relative_to(table.resolve()):
             raise click.UsageError(f"--violations {violations} would write into the table that is judged")
     found = answer(request)
     if violations is None:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["request_of_flags", "simulate"]
 
 
+LARGEST_RUN = 1 << 62  # what a column of numbers holds at most
 WRITTEN = ("dump", "events", "table", "trace")  # files besides the page
 
 EXAMPLES = """\b
@@ -84,8 +85,10 @@ Examples:
 @click.option("--dump", type=PATH, metavar="FILE", help="Write the canonical dump.")
 @click.option("--events", type=PATH, metavar="FILE", help="Write everything that happens, as JSON lines.")
 @click.option("--table", type=PATH, metavar="FILE", help="Write everything that happens, as an event table (Parquet).")
+@click.option("--run", "number", type=click.IntRange(0), metavar="N", help="With --table: the run's number (the seed).")
 @click.option("--show", is_flag=True, help="Print the cluster as it is at the end.")
 @click.option("--check", is_flag=True, help="Judge the run by every property of histories.")
+@shared.PROPERTY
 @click.option("--trace", type=PATH, metavar="FILE", help="With --check: save the first violation as a trace.")
 @HTML
 @click.option(
@@ -106,13 +109,14 @@ def simulate(**flags: Any) -> Answer:
     request = request_of_flags(**flags)
     outputs: dict[str, Path | None] = {name: flags[name] for name in (*WRITTEN, "page")}
     check_outputs(outputs, request)
+    number = number_of(flags["number"], outputs["table"] is not None, request)
     others = {name: outputs[name] for name in WRITTEN}
     files, as_json = files_of("simulate", flags, **others, html=outputs["page"]), flags["as_json"]
     try:
         simulation = answer(request, listen=outputs["events"] is not None)
     except RuntimeErrorMet as found:
         return publish(error_of(found), as_json, files)
-    written, troubles = written_beside(simulation, **outputs)
+    written, troubles = written_beside(simulation, number, **outputs)
     if as_json or flags["show"] or request.check or files:
         simulation.shown, simulation.saved = flags["show"], outputs["trace"]
         return publish(simulation, as_json, files, written, troubles)
@@ -122,6 +126,7 @@ def simulate(**flags: Any) -> Answer:
 
 def written_beside(
     simulation: Simulation,
+    number: int,
     dump: Path | None,
     events: Path | None,
     table: Path | None,
@@ -131,6 +136,7 @@ def written_beside(
     """Return what is asked for beside stdout, and what went wrong. The trace and the table are saved already.
 
     Args:
+        number: of the run in the table.
         dump: the canonical dump. events: everything that happens, as JSON lines; table: as an event table.
         trace: the first violation, as a trace; page: it drawn, or the whole run.
     """
@@ -138,7 +144,7 @@ def written_beside(
 
     files = [(dump, simulation.bytes)] if dump is not None else []
     files += [(events, lines(simulation.events))] if events is not None else []
-    troubles = [write_table(simulation.run, table)] if table is not None else []
+    troubles = [write_table(simulation.run, table, number)] if table is not None else []
     if page is not None or (simulation.exit_code == VIOLATED and trace is not None):
         pages, trouble = simulation.write_run(trace, page)
         files, troubles = [*files, *pages], [*troubles, trouble]
@@ -152,7 +158,9 @@ def request_of_flags(**flags: Any) -> SimulateRequest:
         RequestError: a value is wrong.
     """
     values = {f.name: flags[f.name] for f in fields(SimulateRequest) if f.name in flags}
-    return SimulateRequest(**(values | {"budgets": budgets_of(flags["protocol"], flags["own_budgets"])}))
+    return SimulateRequest(
+        **(values | {"budgets": budgets_of(flags["protocol"], flags["own_budgets"]), "properties": flags["names"]})
+    )
 
 
 def error_of(found: RuntimeErrorMet) -> StatedResult:
@@ -192,6 +200,22 @@ def check_outputs(outputs: Mapping[str, Path | None], request: SimulateRequest) 
         check_table(request.run())
 
 
+def number_of(said: int | None, table: bool, request: SimulateRequest) -> int:
+    """Return the number of the run in its table: what is said, or the seed, so that runs of several seeds are several.
+
+    Raises:
+        UsageError: a table has no such number, or there is no table.
+    """
+    if said is not None and not table:
+        raise click.UsageError("--run is the number of the run in its --table, and --table is not given")
+    number = request.seed if said is None else said
+    if table and abs(number) > LARGEST_RUN:
+        named = "--seed" if said is None else "--run"
+        hint = "; --run says another" if said is None else ""
+        raise click.UsageError(f"{named} {number}: runs of a table are numbered up to 2**62{hint}")
+    return number
+
+
 def check_table(run: Run) -> None:
     """
     Raises:
@@ -212,17 +236,21 @@ def check_table(run: Run) -> None:
         raise click.UsageError(str(problem)) from None
 
 
-def write_table(run: Run, path: Path) -> str:
-    """Play a run once more, listened to, and write what happens as an event table; what went wrong."""
+def write_table(run: Run, path: Path, number: int) -> str:
+    """Play a run once more, listened to, and write what happens as an event table; what went wrong.
+
+    Args:
+        number: of the run in the table.
+    """
     from checker.report.simulated import Progress
     from traces.tables import recorded
     from traces.tables.own import table_of_run
 
     if protocol_named(run.protocol).declared.replicas:
         with Progress(run.rounds) as progress:
-            rows = recorded.rows_of_run(run, watch=progress.watch).as_table()
+            rows = recorded.rows_of_run(run, number, progress.watch).as_table()
     else:
-        rows = table_of_run(run)
+        rows = table_of_run(run, number)
     try:
         recorded.write_table(rows, run.protocol, path)
     except OSError as problem:

@@ -89,6 +89,7 @@ WORDS, NUMBERS = Listed(), Listed(int)
 @click.option("--fault-kinds", type=WORDS, metavar="LIST", help="Of which kinds: cut, crash, timeout, lose (all).")
 @click.option("--sample", type=int, metavar="N", help="N configurations of the grid, at random.")
 @click.option("--sample-seed", type=int, metavar="N", help="What they are drawn from (0).")
+@click.option("--events", is_flag=True, help="Keep what happens in the runs, as an event table: FOLDER/events.")
 @click.option("--master", default="", metavar="URL", help="Where it runs, as Spark names it (local[*]).")
 @published("sweep", "The answer as JSON.")
 def sweep(folder: Path, master: str, **flags: Any) -> StatedResult:

@@ -52,7 +52,7 @@ class Interrupted(Exception):
 
 
 @dataclass(frozen=True)
-class Asked:
+class Applicable:
     """One kind of evidence for a text: the request that makes it, and the command of that request.
 
     Attributes:
@@ -96,7 +96,7 @@ def with_evidence(report: Report, request: ExploreRequest, tell: Tell | None = N
     return replace(report, evidence=Gathered(pieces, names_of(report), all_command(report)))
 
 
-def pieces_of(asked: Sequence[Asked], request: ExploreRequest, tell: Tell) -> list[Evidence]:
+def pieces_of(asked: Sequence[Applicable], request: ExploreRequest, tell: Tell) -> list[Evidence]:
     """Return a piece of evidence of each kind; the proof last, since by default it depends on the refinement.
 
     Raises:
@@ -140,7 +140,7 @@ def why_none(c: Configuration) -> str:
     return ""
 
 
-def asked_of(c: Configuration, request: ExploreRequest) -> list[Asked]:
+def asked_of(c: Configuration, request: ExploreRequest) -> list[Applicable]:
     """Return the kinds of evidence that apply to a protocol; none: no kind does."""
     from invariants.inductive.argument import argument_of
 
@@ -152,23 +152,25 @@ def asked_of(c: Configuration, request: ExploreRequest) -> list[Asked]:
     asked = InductRequest(request.model)
     words = command_words(request.as_json().get("model"))
     command = " ".join(["zabcheck", "induct", *(words or [f"--protocol {quote(c.protocol)}"])])
-    return [Asked(INDUCTIVE, asked, command, f"{c.nodes} nodes", c.nodes)]
+    return [Applicable(INDUCTIVE, asked, command, f"{c.nodes} nodes", c.nodes)]
 
 
-def of_zab(variant: str) -> list[Asked]:
+def of_zab(variant: str) -> list[Applicable]:
     """Return the evidence of `zab`, or of a variant of it, at the sizes that evidence is recorded for."""
     changed = f" --variant {quote(variant)}" if variant else ""
     induct = InductRequest(ModelRequest(ZAB, variant, nodes=NODES, txns=TXNS))
     refine = RefineRequest(variant, nodes=NODES, txns=TXNS)
     at = f"{NODES} nodes, {TXNS} transactions"
     return [
-        Asked(INDUCTIVE, induct, f"zabcheck induct{changed} --nodes {NODES} --txns {TXNS}", at, NODES),
-        Asked(REFINEMENT, refine, f"zabcheck refine{changed} --nodes {NODES} --txns {TXNS}", f"{at}, 1 timeout", NODES),
-        Asked(PROOF, ProveRequest(), "zabcheck prove", "abstract ZAB, any number of nodes", of_text=False),
+        Applicable(INDUCTIVE, induct, f"zabcheck induct{changed} --nodes {NODES} --txns {TXNS}", at, NODES),
+        Applicable(
+            REFINEMENT, refine, f"zabcheck refine{changed} --nodes {NODES} --txns {TXNS}", f"{at}, 1 timeout", NODES
+        ),
+        Applicable(PROOF, ProveRequest(), "zabcheck prove", "abstract ZAB, any number of nodes", of_text=False),
     ]
 
 
-def piece(asked: Asked, compute: bool, tell: Tell) -> Evidence:
+def piece(asked: Applicable, compute: bool, tell: Tell) -> Evidence:
     """Return a piece of evidence: recorded, computed on this machine before, computed now, or none.
 
     Raises:
@@ -193,13 +195,14 @@ def piece(asked: Asked, compute: bool, tell: Tell) -> Evidence:
             return Evidence(asked.kind, NOT_COMPUTED, asked.bounds, asked.command, why=str(problem), nodes=asked.nodes)
         except KeyboardInterrupt:  # the exploration has its report all the same
             raise Interrupted from None
-        store.keep(asked.kind, found, text)
+        if sources.still(asked.kind, digest):
+            store.keep(asked.kind, found, text)
     if found is None:
         return Evidence(asked.kind, NOT_COMPUTED, asked.bounds, asked.command, nodes=asked.nodes)
     return Evidence(asked.kind, status, found.bounds, asked.command, found.claims, found.digest, found.why, asked.nodes)
 
 
-def is_installed_text(asked: Asked) -> bool:
+def is_installed_text(asked: Applicable) -> bool:
     """Whether what is asked about is the text that comes with the package, unchanged, as it is loaded now."""
     if not asked.of_text:
         return True

@@ -13,11 +13,14 @@ import json
 import resource
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from checker.evidence import computing, sources, store
-from checker.evidence.gathered import Asked, Compute, of_zab
+from checker.evidence.gathered import Applicable, Compute, of_zab
 from checker.report.evidence import INDUCTIVE, REFINEMENT
+from checker.requests.induct import InductRequest
+from checker.requests.request import Request
 from zabspec.files import write_whole
 
 __all__ = ["main", "stale"]
@@ -25,7 +28,7 @@ __all__ = ["main", "stale"]
 COMPUTE: dict[str, Compute] = {INDUCTIVE: computing.inductive, REFINEMENT: computing.refinement}
 
 
-def stale(file: Path = store.RECORDED_FILE) -> list[Asked]:
+def stale(file: Path = store.RECORDED_FILE) -> list[Applicable]:
     """Return the kinds of evidence that are not recorded for the sources as they are."""
     every = [one for one in of_zab("") if one.kind in COMPUTE]
     return [
@@ -34,7 +37,7 @@ def stale(file: Path = store.RECORDED_FILE) -> list[Asked]:
     ]  # fmt: skip
 
 
-def record(file: Path, stale_ones: Sequence[Asked]) -> bool:
+def record(file: Path, stale_ones: Sequence[Applicable]) -> bool:
     """Compute evidence and write it to the file, each kind as soon as it is there.
 
     Returns:
@@ -43,16 +46,26 @@ def record(file: Path, stale_ones: Sequence[Asked]) -> bool:
     whole = True
     for one in stale_ones:
         began = spent()
-        entry = COMPUTE[one.kind](one.request, sources.digest(one.kind), lambda _: None)
-        if not entry.digest or not entry.final:
-            print(f"{one.kind}: undecided, and not recorded; {entry.why}", flush=True)
+        computed = COMPUTE[one.kind](patient(one.request), sources.digest(one.kind), lambda _: None)
+        entry = replace(computed, request=one.request.as_json())
+        if not entry.digest or not entry.final or not sources.still(one.kind, entry.digest):
+            print(
+                f"{one.kind}: undecided, or its sources have changed, and not recorded; {entry.why}",
+                file=sys.stderr,
+                flush=True,
+            )
             whole = False
             continue
         said = entry.why or f"{len(entry.claims)} claims"
-        print(f"{one.kind}: {spent() - began:.0f} s of CPU time, {entry.bounds}; {said}", flush=True)
+        print(f"{one.kind}: {spent() - began:.0f} s of CPU time, {entry.bounds}; {said}", file=sys.stderr, flush=True)
         content = json.dumps(store.read(file) | {one.kind: entry.as_json()}, indent=1, sort_keys=True) + "\n"
         write_whole(file, content.encode())
     return whole
+
+
+def patient(request: Request) -> Request:
+    """Return a request with more time: no answer that is decided depends on it, and a busy machine decides later."""
+    return replace(request, query_limit=600.0, time_limit=7200.0) if isinstance(request, InductRequest) else request
 
 
 def spent() -> float:
@@ -71,10 +84,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     left = stale(given.file)
     if given.check:
         for one in left:
-            print(f"{one.kind}: not recorded for these sources; made by: {one.command}")
+            print(f"{one.kind}: not recorded for these sources; made by: {one.command}", file=sys.stderr)
         return 1 if left else 0
     return 0 if record(given.file, left) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

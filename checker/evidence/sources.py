@@ -15,7 +15,7 @@ from pathlib import Path
 
 from checker.report.evidence import INDUCTIVE, PROOF, REFINEMENT
 
-__all__ = ["SOURCES", "digest", "files", "solver_version"]
+__all__ = ["SOURCES", "digest", "files", "solver_version", "still"]
 
 FORMAT = 1
 TOP = Path(__file__).resolve().parent.parent.parent  # the packages lie beside each other, in a tree and installed
@@ -84,6 +84,16 @@ def digest(kind: str, top: Path = TOP) -> str:
     except OSError:
         return ""
     return whole.hexdigest()
+
+
+def still(kind: str, digest_before: str) -> bool:
+    """Whether what was computed is of these sources and this solver: no file was changed while it took place, and the
+    solver that was loaded is the one that is installed."""
+    solver = sys.modules.get("z3")
+    if solver is not None and not solver_version().startswith(solver.get_version_string()):
+        return False
+    digest.cache_clear()
+    return digest(kind) == digest_before
 
 
 def is_here(package: str, top: Path) -> bool:

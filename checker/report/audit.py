@@ -139,7 +139,10 @@ class AuditReport(Result):
         counts = self.sentence.split(": ", 1)[1]
         lines = [headline(audit), counts, *(f"  {s.name}: {server_line(s)}" for s in audit.servers)]
         parts = ["\n".join(lines), "\n".join(start_lines(audit))]
-        parts += ["\n".join(forecast_lines(audit.forecast))] if audit.forecast is not None else []
+        if audit.forecast is not None:
+            parts.append("\n".join(forecast_lines(audit.forecast)))
+        elif audit.verdict == DANGER:
+            parts.append("Which servers can be started first, and what is lost otherwise: ask with --forecast.")
         parts += ["\n".join(finding_text(f)) for f in audit.told(*GRAVE)]
         if notes := audit.told(NOTE):
             lines = ["Notes: odd, and legitimate"]

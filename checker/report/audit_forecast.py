@@ -9,6 +9,7 @@ from typing import Any
 from checker.plain_text import one_line
 from traces.explain.folding import WIDTH
 from traces.zookeeper.findings import DANGER
+from traces.zookeeper.folding import ELECTIONS, is_open
 from traces.zookeeper.forecast import Change, Forecast, LastCopy, Outcome, Ranges
 
 __all__ = ["forecast_json", "forecast_lines", "verdict_of"]
@@ -27,15 +28,21 @@ def forecast_lines(ahead: Forecast) -> list[str]:
     """What starting these servers can come to."""
     out = wrapped(
         "What can happen next, once all servers are stopped and then started from exactly these files "
-        f"({ahead.release}; while nobody writes and nothing else fails):", "", "",
+        f"({ahead.release}, with its default options; while nobody writes and nothing else fails):", "", "",
     )  # fmt: skip
     if ahead.unknown:
         return [*out, *wrapped(f"UNKNOWN: {ahead.unknown}. Take every start for dangerous before it is known.")]
     out += wrapped(summed(ahead))
+    out += wrapped(f"Taken for granted: {ahead.taken}.") if ahead.taken else []
     for copy in ahead.last_copies:
         out += wrapped(last_copy_words(copy, ahead))
     for same in grouped(ahead.outcomes):
         out += wrapped(outcome_words(same, ahead))
+    if not ahead.at_once:
+        said = "More servers at once: not gone through in every order. If no election fails, they come to one of these."
+        out += wrapped(said)
+    if ahead.cut_off:
+        out += wrapped(f"Runs in which {ELECTIONS} elections fail are not gone through further.")
     if ahead.losing:
         shortest = min(ahead.losing, key=lambda o: len(o.run))
         out += wrapped(f"How {named(shortest.started)} lose it: {'; '.join(shortest.run)}.")
@@ -54,17 +61,23 @@ def summed(ahead: Forecast) -> str:
         bad = list(dict.fromkeys(named(o.started) for o in ahead.losing))
         good = [n for n in dict.fromkeys(named(o.started) for o in ahead.outcomes if o.leader) if n not in bad]
         said = f"DANGER: acknowledged writes can be cut. Do not start these first: {'; '.join(bad)}."
-        return f"{said} Started first, these cut none: {'; '.join(good)}." if good else said
+        return (
+            f"{said} Started first, these cut none: {'; '.join(good)}; the others when these serve." if good else said
+        )
     if not any(o.leader for o in ahead.outcomes):
         return "Nobody is elected for good: the ensemble does not begin to serve, and nothing is cut."
-    return "OK: whichever quorum is started first, nothing is cut that may have been acknowledged, by these files."
+    said = "OK: whichever quorum is started first, nothing is cut that may have been acknowledged, by these files."
+    apart = dict.fromkeys(c.server for o in ahead.outcomes for c in (*o.changes, *o.later) if c.keeps)
+    if apart:
+        said += f" But trees can differ afterwards: {', '.join(apart)} can go on with what its leader has not."
+    return said
 
 
 def grouped(outcomes: Sequence[Outcome]) -> Iterator[list[Outcome]]:
     """Outcomes of the same servers that differ only in who leads, together."""
     seen: dict[str, list[Outcome]] = {}
     for o in outcomes:
-        key = repr((o.started, bool(o.leader), o.last, o.loses, o.may_lose, o.drops, o.revives, odd(o)))
+        key = repr((o.started, bool(o.leader), o.last, o.loses, o.may_lose, o.drops, o.revives, o.again, odd(o)))
         seen.setdefault(key, []).append(o)
     yield from seen.values()
 
@@ -91,6 +104,11 @@ def outcome_words(same: Sequence[Outcome], ahead: Forecast) -> str:
         said.append(f"drops {ranges(one.drops, ahead)}, which less than a quorum has")
     if one.revives:
         said.append(f"brings {ranges(one.revives, ahead)} back, which less than a quorum has")
+    if one.again:
+        said.append(
+            f"begins epoch {one.epoch} A SECOND TIME: {', '.join(one.again)} has transactions of it, those that are "
+            "written now get the same zxids, and it may keep its own in their place"
+        )
     if not (one.loses or one.may_lose or one.drops or one.revives):
         said.append("nothing is cut")
     return first + "; ".join([*said, *odd(one)]) + "."
@@ -121,6 +139,9 @@ def ranges(found: Ranges, ahead: Forecast | None = None) -> str:
     said = []
     for lo, hi in found:
         path = one_line(ahead.paths.get(lo, "")) if ahead is not None else ""
+        if is_open(hi):
+            said.append(f"what snapshots alone can have from 0x{lo:x} on, before epoch {(hi >> 32) + 1}")
+            continue
         said.append((f"0x{lo:x}" if lo == hi else f"0x{lo:x}..0x{hi:x}") + (f" ({path})" if path else ""))
     return ", ".join(said)
 
@@ -134,6 +155,9 @@ def forecast_json(ahead: Forecast) -> dict[str, Any]:
         "release": ahead.release,
         "reason": ahead.unknown or None,
         "states": ahead.states,
+        "all_at_once": ahead.at_once,
+        "cut_off": ahead.cut_off,
+        "taken_for_granted": ahead.taken or None,
         "outcomes": [outcome_json(o) for o in ahead.outcomes],
         "last_copies": [{"zxids": pairs([(c.lo, c.hi)])[0], "servers": c.servers} for c in ahead.last_copies],
     }
@@ -150,6 +174,7 @@ def outcome_json(o: Outcome) -> dict[str, Any]:
         "may_lose": pairs(o.may_lose),
         "drops": pairs(o.drops),
         "brings_back": pairs(o.revives),
+        "epoch_again": o.again,
         "servers": [change_json(when, c) for when, c in changes],
         "run": o.run,
     }

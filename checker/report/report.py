@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from checker.explore.reaching import reaching
 from checker.explore.result import NONE_THERE, NOT_ASKED, Exploration, Limits
+from checker.report.command import command_words, witness_command
 from checker.report.disjoint import disjoint_notes
 from checker.report.evidence import Gathered
 from checker.report.promises import PAGE, promise_json, promise_text
@@ -77,20 +78,6 @@ class Advice:
     seconds: float = 0.0
     within: bool = False
     nearest: str = ""
-
-
-def command_words(model: Mapping[str, Any] | None) -> list[str] | None:
-    """The flags of a model, from the request's JSON; None: there is no request, or it has what no flag says."""
-    if model is None or model.get("quorums"):
-        return None
-    words = []
-    for name, value in model.items():
-        if name == "budgets":
-            ours = [f"--{k.replace('_', '-')} {n}" for k, n in value.items() if k in BUDGETS]
-            words += [*ours, *(f"--budget {quote(f'{k}={n}')}" for k, n in value.items() if k not in BUDGETS)]
-        elif name != "kind":
-            words.append(f"--{name.replace('_', '-')} {quote(str(value))}")
-    return words
 
 
 def bounds_of(c: Configuration) -> str:
@@ -466,11 +453,8 @@ class Report(Result):
         """A command that shows the run which puts a property to the test that holds; the same with another name for
         another one."""
         held = next((p.name for p in self.listed if self.verdict(p) == HOLDS and p.of != RUNTIME), "")
-        model = command_words((self.request or {}).get("model"))
-        if not held or model is None:
-            return []
-        words = ["zabcheck", *model, *(["--no-symmetry"] if not (self.request or {}).get("symmetry", True) else [])]
-        return [f"the shortest run that puts a property to the test: {' '.join([*words, '--witness', quote(held)])}"]
+        command = witness_command(self.request, held) if held else ""
+        return [f"the shortest run that puts a property to the test: {command}"] if command else []
 
     @property
     def stopped_at_violation(self) -> bool:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import NoVerdict, RequestError
 from checker.requests.model import near
 from checker.requests.request import Request, at_least
+from zabspec.files import place_of, without_secrets
 
 if TYPE_CHECKING:
     from checker.report.judged import JudgedTable
+    from invariants.registry import Property
     from traces.judging.totals import Totals, Unit
     from traces.tables.own import Source
+    from traces.tables.places import Address, Place
 
 __all__ = ["ENGINES", "JudgeRequest", "answer"]
 
@@ -28,7 +30,8 @@ class JudgeRequest(Request):
     """Judging an event table.
 
     Attributes:
-        table: a Parquet file, or a folder of them.
+        table: a Parquet file, or a folder of them; by its path, or an address (docs/spark.md); or a table of a catalog
+            of Spark's, by its three names.
         protocol: of a table of a user protocol, where its source is now; empty: where the table says.
         properties: names; none: all of histories that are judged by default.
         engine: `plain` or `spark`; None: Spark for large tables.
@@ -67,22 +70,28 @@ def answer(request: JudgeRequest) -> JudgedTable:
         NoVerdict: Spark failed.
     """
     from checker.report.judged import JudgedTable
+    from traces.tables.places import address_of
     from traces.tables.table import TableError, check_arrow
 
-    table = Path(request.table)
+    source, tally = None, None
     try:
         check_arrow("numpy")
         from traces.tables.own import source_of
 
-        source = source_of(table, request.protocol)
-        if source is not None:
-            units, known = own_units(request, source)
-            usual = known
-        elif request.protocol:
-            raise RequestError(f"--protocol is for tables of your own protocol, and {table} is none")
+        address = address_of(request.table)
+        table = address or place_of(request.table)
+        if address is not None and not address.by_arrow:
+            tally, known, usual = judged_by_spark(address, request)
         else:
-            units, known, usual = event_units(request)
-        tally = judged(units, request) if units else None
+            source = source_of(table, request.protocol)
+            if source is not None:
+                units, known = own_units(request, table, source)
+                usual = known
+            elif request.protocol:
+                raise RequestError(f"--protocol is for tables of your own protocol, and {table} is none")
+            else:
+                units, known, usual = event_units(request, table)
+            tally = judged(units, request) if units else None
         if tally is None or not tally.runs:
             raise TableError(f"{table}: there is no run in this table")
     except TableError as problem:
@@ -91,10 +100,35 @@ def answer(request: JudgeRequest) -> JudgedTable:
     unsettled = ("undecided",) if request.allow_open else ("undecided", "open")
     settled = source is None or any_is(tally, asked, ("held", "violated", "premise not reached", "open"))
     code = VIOLATED if tally.violations else NO_VERDICT if any_is(tally, asked, unsettled) or not settled else HELD
-    return JudgedTable(request.table, tally, asked, code, request.as_json())
+    named = request.table if address is None else str(address)  # without what is secret in it
+    return JudgedTable(named, tally, asked, code, request.as_json() | {"table": named})
 
 
-def event_units(request: JudgeRequest) -> tuple[Sequence[Unit], list[str], list[str]]:
+def judged_by_spark(address: Address, request: JudgeRequest) -> tuple[Totals, list[str], list[str]]:
+    """What judging a table comes to that only Spark reads, and the properties, as for `event_units`.
+
+    Raises:
+        TableError: it is none.
+        RequestError, NoVerdict: there is no Spark, it is not to be used, or it failed.
+    """
+    from traces.judging.frames import judge_address
+    from traces.judging.runs import JUDGED
+    from traces.spark import NoSpark, SparkFailed
+
+    known = [p.name for p in JUDGED]
+    check_names(request.properties, known)
+    if request.engine == "plain" or request.threads is not None or request.protocol:
+        raise RequestError(f"{address}: this is read by Spark alone: neither --engine plain, --threads nor --protocol")
+    try:
+        tally = judge_address(address, request.properties, request.master)
+    except NoSpark as problem:
+        raise RequestError(str(problem)) from None
+    except SparkFailed as problem:
+        raise NoVerdict(without_secrets(str(problem))) from None
+    return tally, known, [p.name for p in JUDGED if p.default]
+
+
+def event_units(request: JudgeRequest, table: Place) -> tuple[Sequence[Unit], list[str], list[str]]:
     """The units of an event table, the properties that such tables are judged by, and those of them that are judged
     where none is named.
 
@@ -107,10 +141,10 @@ def event_units(request: JudgeRequest) -> tuple[Sequence[Unit], list[str], list[
 
     known = [p.name for p in JUDGED]
     check_names(request.properties, known)
-    return read_units(Path(request.table)), known, [p.name for p in JUDGED if p.default]
+    return read_units(table), known, [p.name for p in JUDGED if p.default]
 
 
-def own_units(request: JudgeRequest, source: Source) -> tuple[Sequence[Unit], list[str]]:
+def own_units(request: JudgeRequest, table: Place, source: Source) -> tuple[Sequence[Unit], list[str]]:
     """The units of a table of what a protocol shows, and the properties that it declares.
 
     Raises:
@@ -127,7 +161,7 @@ def own_units(request: JudgeRequest, source: Source) -> tuple[Sequence[Unit], li
     known = [name for name, p in named.items() if p.default]
     for name in request.properties:
         if name in named and name not in known and named[name] in PROPERTIES:
-            raise RequestError(f"{name} is judged by `zabcheck --property {name}`, of explored states alone")
+            raise RequestError(not_of_tables(named[name]))
         if name in named and name not in known:
             raise RequestError(f"a table is not judged by {name}: it is an @invariant; @safety is judged of every run")
         if name not in known:
@@ -135,7 +169,7 @@ def own_units(request: JudgeRequest, source: Source) -> tuple[Sequence[Unit], li
         if (of := named[name].of) != HISTORY:
             said = f"it is over {of}s, and a table has what observations show: over='history'"
             raise RequestError(f"a table is not judged by {name}: {said}")
-    return observed_units(Path(request.table), source), known
+    return observed_units(table, source), known
 
 
 def check_names(names: tuple[str, ...], known: list[str]) -> None:
@@ -150,13 +184,26 @@ def check_names(names: tuple[str, ...], known: list[str]) -> None:
         if name not in known:
             found = [p for p in PROPERTIES if p.name == name]
             if found and not found[0].default:
-                raise RequestError(f"{name} is judged by `zabcheck --property {name}`, of explored states alone")
+                raise RequestError(not_of_tables(found[0]))
             if found and found[0].of == HISTORY:
                 whose = " and ".join(found[0].protocols)
                 raise RequestError(f"{name} is asked of {whose} alone, and a table does not say what it is of")
             if found:
                 raise RequestError(f"{name} is over the state of a protocol, which a table does not hold")
             raise RequestError(f"there is no property {name!r}{near(name, known) or '; see `zabcheck properties`'}")
+
+
+def not_of_tables(p: Property) -> str:
+    """Say what judges a property that no table is judged by, and what tables lack."""
+    from invariants.registry import HISTORY
+
+    if p.of != HISTORY or p.passes:
+        return f"{p.name} is judged by `zabcheck --property {p.name}`, of explored states alone"
+    return (
+        f"{p.name} is judged by `zabcheck --property {p.name}`, of explored states, and by `zabcheck simulate --check "
+        f"--property {p.name}`: in a table the column `pass` of an abcast is null, so what its primary had delivered "
+        f"again is not known"
+    )
 
 
 def judged(units: Sequence[Unit], request: JudgeRequest) -> Totals:

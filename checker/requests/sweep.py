@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,6 +26,7 @@ __all__ = ["Bar", "Sweep", "SweepRequest", "Swept", "answer"]
 
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 MEMORY = 1 << 30  # for Java, which hands out blocks and adds up
+OF_FOLDER = ("folder", "events", "master")  # what is no matter of the grid
 CHECKED = {"spark.hadoop.parquet.page.verify-checksum.enabled": "true"}
 
 
@@ -40,6 +42,7 @@ class SweepRequest(Request):
         faults: how many are drawn from the seed; fault_kinds: of which kinds.
         sample: so many configurations of the grid; sample_seed: what they are drawn from.
         quorums: the text of the quorum system of every run; empty: majorities.
+        events: what happens in the runs is kept as well, as an event table.
         master: of Spark.
     """
 
@@ -62,6 +65,7 @@ class SweepRequest(Request):
     sample: int | None = None
     sample_seed: int | None = None
     quorums: str = ""
+    events: bool = False
     master: str = ""
 
     def validate(self) -> None:
@@ -79,7 +83,7 @@ class SweepRequest(Request):
     @property
     def of_grid(self) -> dict[str, Any]:
         """The fields of the grid that are given."""
-        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("folder", "master")}
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in OF_FOLDER}
         return {name: value for name, value in values.items() if value not in (None, (), "")}
 
     def grid(self) -> Grid | None:
@@ -87,16 +91,23 @@ class SweepRequest(Request):
 
         Raises:
             ConfigError: there is no such grid.
+            TableError: events cannot be noted of its runs.
         """
+        from traces.sweep.events import check_events
         from traces.sweep.grid import Grid
         from zabspec.authoring.quorums import system_for
+        from zabspec.protocols.registry import PROTOCOLS
 
         if not self.of_grid:
             return None
         servers = system_for(self.quorums, None)[1]
-        sized = {"nodes": (servers,)} if servers is not None else {}
+        sized: dict[str, tuple[int, ...]] = {"nodes": (servers,)} if servers is not None else {}
+        found = [PROTOCOLS[name].usual_roles for name in self.protocol if name in PROTOCOLS]
+        sized |= {"nodes": tuple(dict.fromkeys(roles.nodes for roles in found if roles))} if any(found) else {}
         grid = Grid(**(sized | self.of_grid))
         grid.check()
+        if self.events:
+            check_events(grid)
         return grid
 
 
@@ -156,11 +167,13 @@ def answer(request: SweepRequest, bar: Bar | None = None, parse: Callable[[str],
         check_installed("jinja2", "matplotlib")
         from traces.sweep.findings import NotRepeated
         from traces.sweep.store import StoreError
+        from traces.tables.table import TableError
         from zabspec.model import ConfigError
 
         try:
-            return Sweep(Path(request.folder), request.grid(), bar or Bar()).answer(request.master, parse)
-        except (ConfigError, StoreError) as problem:
+            sweep = Sweep(Path(request.folder), request.grid(), bar or Bar(), request.events)
+            return sweep.answer(request.master, parse)
+        except (ConfigError, StoreError, TableError) as problem:
             raise RequestError(str(problem)) from None
         except NotRepeated as problem:
             raise NoVerdict(str(problem)) from None
@@ -177,13 +190,13 @@ class Sweep:
         StoreError: the folder cannot hold it.
     """
 
-    def __init__(self, folder: Path, question: Grid | None, bar: Bar) -> None:
+    def __init__(self, folder: Path, question: Grid | None, bar: Bar, events: bool = False) -> None:
         from traces.sweep.job import block_for
         from traces.sweep.store import open_store
 
         bar.say("planning")
         self.bar = bar
-        self.store: Store = open_store(folder, question, block_for)
+        self.store: Store = open_store(folder, question, partial(block_for, events=events), events)
 
     def answer(self, master: str, parse: Callable[[str], Run] | None = None) -> Swept:
         """Run it and write its report.

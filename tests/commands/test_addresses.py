@@ -20,7 +20,6 @@ AWAY = "s3a://bucket/x"
     "words",
     [
         ("sweep", AWAY, "--seeds", "1:3"),
-        ("judge", AWAY),
         ("replay", AWAY),
         ("simulate", "--table", AWAY),
         ("--checkpoint", AWAY, "--depth", "1"),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -120,6 +122,14 @@ def test_another_solver_has_another_digest(tmp_path: Path, monkeypatch: pytest.M
     assert digest(top) == ""
 
 
+def test_what_was_computed_of_other_sources_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = sources.digest(PROOF)
+    assert sources.still(PROOF, before)
+    assert not sources.still(PROOF, "0" * 64)
+    monkeypatch.setitem(sys.modules, "z3", SimpleNamespace(get_version_string=lambda: "0.1"))
+    assert not sources.still(PROOF, before)
+
+
 def test_what_cannot_be_read_has_no_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     top = tree(tmp_path)
     shutil.rmtree(top / "checker/proof")
@@ -138,7 +148,7 @@ def test_the_check_names_what_is_stale(tmp_path: Path, capsys: pytest.CaptureFix
     empty = tmp_path / "recorded.json"
     empty.write_text("{}", encoding="utf-8")
     assert main(["--check", "--file", str(empty)]) == 1
-    said = capsys.readouterr().out
+    said = capsys.readouterr().err
     assert "inductive" in said
     assert "refinement" in said
     assert "zabcheck induct --nodes 3 --txns 2" in said

@@ -36,6 +36,11 @@ def judged(judge: Judge, table: pa.Table, size: int = 7) -> list[Spoken]:
     return [s for some in judge.spoken(in_batches(table, size)) for s in some]
 
 
+def disordered(table: pa.Table) -> pa.Table:
+    """Its rows in another order."""
+    return table.take(random.Random(table.num_rows).sample(range(table.num_rows), table.num_rows))
+
+
 def words_of(s: Spoken) -> dict[str, str]:
     return {name: WORDS[word] for name, word in zip(NAMES, s.words, strict=True) if word != UNSAID}
 
@@ -66,7 +71,7 @@ def some_runs() -> list[pa.Table]:
 
 def test_each_run_is_judged_as_it_is_alone() -> None:
     runs = some_runs()
-    table = pa.concat_tables(runs, promote_options="permissive")
+    table = pa.concat_tables([disordered(t) for t in runs], promote_options="permissive")
     found = {s.run: s for s in judged(Judge(NAMES, OBSERVED, NUMBERED, at_once=500), table)}
     assert len(found) == len(runs)
     said: set[str] = set()
@@ -93,7 +98,8 @@ def test_a_row_that_is_lost_or_twice_there_is_never_a_verdict() -> None:
         twice = pa.concat_tables([table.slice(0, k + 1), table.slice(k)])
         at = table.schema.get_field_index("row")
         unnumbered = pa.array([None if i == k else i for i in range(table.num_rows)], pa.int64())
-        for damaged in (lost, twice, table.set_column(at, table.schema.field("row"), unnumbered)):
+        for some in (lost, twice, table.set_column(at, table.schema.field("row"), unnumbered)):
+            damaged = disordered(some)
             for longest in (5, 1000):
                 (said,) = judged(Judge((), OBSERVED, NUMBERED, longest=longest), damaged)
                 assert set(words_of(said).values()) == {MALFORMED}
@@ -107,14 +113,6 @@ def test_rows_without_a_run_are_told() -> None:
     assert [s.run for s in found] == [1, None]
     assert set(words_of(found[1]).values()) == {MALFORMED}
     assert found[1].said[0][0] == "2 rows do not say of which run they are"
-
-
-def by_time(table: pa.Table) -> pa.Table:
-    """The rows as Spark sorts them."""
-    keys = [(name, "ascending") for name in ("run", "time", "process", "position")]
-    import pyarrow.compute as pc
-
-    return table.take(pc.sort_indices(table, sort_keys=keys, null_placement="at_start"))
 
 
 def test_order_by_time_says_nothing_that_rows_in_order_do_not() -> None:
@@ -134,7 +132,10 @@ def test_order_by_time_says_nothing_that_rows_in_order_do_not() -> None:
                 rows.columns[source.choice(("process", "position"))][source.randrange(len(rows))] = None
         runs.append(numbered(rows))
     told = 0
-    found = {s.run: words_of(s) for s in judged(Judge(NAMES, OBSERVED, BY_TIME), by_time(pa.concat_tables(runs)))}
+    found = {
+        s.run: words_of(s)
+        for s in judged(Judge(NAMES, OBSERVED, BY_TIME), pa.concat_tables([disordered(t) for t in runs]))
+    }
     for table in runs:
         words, expected = found[table["run"][0].as_py()], alone(table)
         if set(words.values()) == {"open"}:
@@ -168,7 +169,8 @@ def test_a_long_run_is_judged_by_blocks_from_a_file() -> None:
     broken = [*events[:40], Deliver(1, 0, Txn(1, 30, 31)), *events[41:]]
     some: Sequence[Any] = (Abcast(Instance(1, 0, 0), Txn(1, 1, 1)), Deliver(0, 0, Txn(1, 1, 1)))
     tables = [numbered(rows_of(History(3, tuple(e)), k)) for k, e in enumerate((some, events, some, broken, some))]
-    found = judged(Judge((), OBSERVED, NUMBERED, longest=50), pa.concat_tables(tables))
+    sent = pa.concat_tables([disordered(t) for t in tables])
+    found = judged(Judge((), OBSERVED, NUMBERED, at_once=100, longest=50), sent)
     assert sorted(s.run for s in found if s.run is not None) == [0, 1, 2, 3, 4]
     for s in found:
         whole, words = alone(tables[s.run or 0]), words_of(s)

@@ -30,14 +30,14 @@ from tests.judging.test_judge_definitions import rows_of as of_rows
 from tests.judging.test_judge_premises import TABLES
 from tests.patience import HANG, until
 from tests.spark import LocalSpark
-from traces.judging.batches import NUMBERED, Judge
+from traces.judging.frames import TORN
 from traces.judging.judge import judge_on_spark, judge_plainly, read_units
 from traces.judging.own import observed_units
 from traces.judging.runs import JUDGED, KERNEL
 from traces.judging.single_run import InMemory
 from traces.judging.totals import COUNTS, judge_unit
 from traces.tables.own import source_of
-from traces.tables.table import OBSERVED, Rows, TableError
+from traces.tables.table import OBSERVED, Rows, TableError, TableWriter
 from zabcheck.spark import judge, sweep
 
 pytestmark = pytest.mark.slow
@@ -180,11 +180,11 @@ def test_premises_are_those_of_the_definition(shared: None, tmp_path: Path) -> N
 @pytest.fixture(scope="module")
 def runs_in_memory() -> list[pa.Table]:
     """Runs that may leave something unknown, and two that are none; each by itself."""
-    some = [numbered(of_rows(Made(seed).made(), seed)) for seed in range(12)]
-    some += [numbered(rows_of(made_up(random.Random(seed), 20), seed)) for seed in range(12, 30)]
-    lost = numbered(rows_of(made_up(random.Random(5), 20), 30))
-    empty = numbered(Rows(31, 3))
-    backward = rows_of(made_up(random.Random(6), 20), 32)
+    some = [numbered(of_rows(Made(seed).made(), seed)) for seed in range(8)]
+    some += [numbered(rows_of(made_up(random.Random(seed), 20), seed)) for seed in range(8, 16)]
+    lost = numbered(rows_of(made_up(random.Random(5), 20), 16))
+    empty = numbered(Rows(17, 3))
+    backward = rows_of(made_up(random.Random(6), 20), 18)
     backward.columns["time"][-1] = -1
     return [*some, pa.concat_tables([lost.slice(0, 4), lost.slice(5)]), empty, numbered(backward)]
 
@@ -219,18 +219,14 @@ def test_verdicts_of_a_frame_are_those_of_its_runs(
     assert verdicts.columns == ["run", "property", "verdict", "reason", "time", "command", "note"]
     assert "MapInArrow" in verdicts._jdf.queryExecution().toString()
     found = in_frame(verdicts)
-    (expected,) = (
-        {s.run: s for some in Judge(tuple(properties), OBSERVED, NUMBERED).spoken(t.to_batches()) for s in some}
-        for t in [pa.concat_tables(runs_in_memory).combine_chunks()]
-    )
-    assert found.keys() == expected.keys()
+    assert found.keys() == {t["run"][0].as_py() for t in runs_in_memory}
     for table in runs_in_memory:
         run = table["run"][0].as_py()
         words = {name: word for name, (word, _) in found[run].items()}
         reasons = {name: why for name, (_, why) in found[run].items()}
-        if run in (30, 32):
+        if run in (16, 18):
             assert set(words.values()) == {"malformed"}
-            assert "missing" in str(reasons) if run == 30 else "time never goes back" in str(reasons)
+            assert "missing" in str(reasons) if run == 16 else "time never goes back" in str(reasons)
         else:
             whole = judge_unit(InMemory((), rows_of=table, noted=OBSERVED), ALL)
             assert words == verdicts_of(whole)
@@ -244,27 +240,31 @@ def test_verdicts_of_a_frame_are_those_of_its_runs(
 def test_rows_said_to_lie_together_are_not_believed_to(
     local_spark: LocalSpark, tmp_path: Path, runs_in_memory: list[pa.Table]
 ) -> None:
-    """Where they do it comes to the same; a run whose rows do not is malformed, numbered or not."""
-    spark = local_spark.get()
-    whole = [t for t in runs_in_memory if t["run"][0].as_py() < 30][:16]
-    (tmp_path / "whole").mkdir()
-    (tmp_path / "torn").mkdir()
-    written(tmp_path / "whole" / "a.parquet", [])
-    pq.write_table(pa.concat_tables(whole), tmp_path / "whole" / "b.parquet")
-    there = spark.read.parquet(str(tmp_path / "whole")).drop("row")
-    together = in_frame(judge(there, ["total-order", "integrity"], together=True))
-    assert {r: {n: w for n, (w, _) in said.items()} for r, said in together.items()} == {
-        t["run"][0].as_py(): {
-            n: w
-            for n, w in verdicts_of(judge_unit(InMemory((), rows_of=t, noted=OBSERVED), ALL)).items()
-            if n in ("total-order", "integrity")
-        }
-        for t in whole
-    }
-    torn = there.union(there.where("run < 3"))  # each in two partitions, whole in both
-    found = in_frame(judge(torn, ["integrity"], together=True))
-    assert {r for r, said in found.items() if said["integrity"][0] == "malformed"} == {0, 1, 2}
-    assert "do not lie together" in str(found[0]["integrity"][1])
+    """Where they do it comes to the same, of a DataFrame and of files; a run in two places is malformed."""
+    from pyspark.sql import functions as f
+
+    spark, names = local_spark.get(), ["total-order", "integrity"]
+    whole = [t for t in runs_in_memory if t["run"][0].as_py() < 16]
+    (tmp_path / "damaged").mkdir()
+    with TableWriter(tmp_path / "a.parquet", OBSERVED, group=200) as table:
+        for t in whole:
+            table.add_table(t)
+    there = spark.read.parquet(str(tmp_path / "a.parquet")).drop("row")
+    torn = there.union(there.where("run < 3"))  # each whole in both places
+    ways = (judge(there, names, together=True), judge(torn, names, together=True), judge(tmp_path / "a.parquet", names))
+    every = [way.withColumn("way", f.lit(k)) for k, way in enumerate(ways)]
+    rows = every[0].union(every[1]).union(every[2]).collect()
+    found = [{(r.run, r.property): r.verdict for r in rows if r.way == k} for k in range(3)]
+    words = {t["run"][0].as_py(): verdicts_of(judge_unit(InMemory((), rows_of=t, noted=OBSERVED), ALL)) for t in whole}
+    expected = {(run, name): said[name] for run, said in words.items() for name in names}
+    assert found[0] == found[2] == expected
+    assert {key for key, word in found[1].items() if word == "malformed"} == {(r, n) for r in range(3) for n in names}
+    assert {key: w for key, w in found[1].items() if key[0] > 2} == {k: w for k, w in expected.items() if k[0] > 2}
+    assert {r.reason for r in rows if r.verdict == "malformed"} == {TORN}
+    with pytest.raises(RequestError, match="there is no Parquet file"):
+        judge(tmp_path / "damaged")
+    with pytest.raises(RequestError, match="are of a DataFrame"):
+        judge(str(tmp_path), together=True)
 
 
 def test_a_frame_that_is_none_says_which_column(local_spark: LocalSpark, tmp_path: Path) -> None:
@@ -286,14 +286,14 @@ def test_a_frame_that_is_none_says_which_column(local_spark: LocalSpark, tmp_pat
 
 def test_runs_that_are_made_are_judged_as_they_were_played(local_spark: LocalSpark) -> None:
     """From a grid to verdicts, nothing written between: what is said of events is what was said of the run itself."""
-    made = sweep(local_spark.get(), seeds=range(1, 4), protocol=["db19", "zab"], faults=3, rounds=150, partitions=2)
+    made = sweep(local_spark.get(), seeds=range(1, 3), protocol=["db19", "zab"], faults=3, rounds=120, partitions=2)
     runs = {r["number"]: r.asDict() for r in made.runs.collect()}
-    assert len(runs) == 6
+    assert len(runs) == 4
     words = {"held": "holds", "not judged": None}
     said = judge(made.events, together=True).collect()
     assert {v.run for v in said} == {*runs}
     told = [v for v in said if v.verdict != "not judged" and runs[v.run].get(v.property) is not None]
-    assert len(told) > 60
+    assert len(told) > 40
     assert all(words.get(v.verdict, v.verdict) == runs[v.run][v.property] for v in told)
     assert {v.property for v in told if v.verdict == "held"} >= {"integrity", "agreement"}
 
@@ -308,3 +308,40 @@ def test_a_grid_that_is_none_is_a_sentence(local_spark: LocalSpark) -> None:
     ):
         with pytest.raises(RequestError, match=why):
             sweep(spark, **grid)
+
+
+@pytest.mark.usefixtures("shared")
+def test_a_table_that_only_spark_reads(local_spark: LocalSpark, tmp_path: Path) -> None:
+    """By an address of Hadoop's, and by its name in a catalog: what is said is what is said of the files."""
+    spark = local_spark.get()
+    rows = [rows_of(made_up(random.Random(seed), 20), seed) for seed in range(8)]
+    for r in rows:
+        r.columns["message"][0] = ",".join(OBSERVED)
+    (tmp_path / "t").mkdir()
+    written(tmp_path / "t" / "a.parquet", rows)
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+    hadoop.set("fs.viewfs.mounttable.zab.link./data", tmp_path.as_uri())
+    spark.read.parquet("viewfs://zab/data/t").write.saveAsTable("judged_runs")
+    ways = (str(tmp_path / "t"), "viewfs://zab/data/t", "spark_catalog.default.judged_runs")
+    try:
+        done = [CliRunner().invoke(main, ["judge", way, "--json"], prog_name="zabcheck") for way in ways]
+        lost = CliRunner().invoke(main, ["judge", "viewfs://zab/data/gone"], prog_name="zabcheck")
+        plain = CliRunner().invoke(main, ["judge", ways[1], "--engine", "plain"], prog_name="zabcheck")
+    finally:
+        spark.sql("DROP TABLE judged_runs")
+    assert all(d.stdout for d in done), [d.stderr for d in done]
+    reports = [json.loads(d.stdout) for d in done]
+    assert [r["table"] for r in reports] == [r["request"]["table"] for r in reports] == [
+        ways[0], "viewfs://zab/data/t", ways[2]
+    ]  # fmt: skip
+    for report in reports[1:]:
+        assert [report[key] for key in ("runs", "rows", "properties", "exit_code")] == [
+            reports[0][key] for key in ("runs", "rows", "properties", "exit_code")
+        ]
+        assert [(v["run"], v["property"], v["why"], v["time"]) for v in report["violations"]] == [
+            (v["run"], v["property"], v["why"], v["time"]) for v in reports[0]["violations"]
+        ]
+    assert reports[0]["violations"]
+    assert (lost.exit_code, plain.exit_code) == (2, 2)
+    assert "gone" in lost.stderr
+    assert "read by Spark alone" in plain.stderr

@@ -18,7 +18,7 @@ import pytest
 from tests.models import much
 from tests.patience import cpu_of
 from tests.pictures.browser import CHROMIUM, Browser, browser
-from tests.pictures.test_pictures import NETWORKS, PICTURED, pictured, walk
+from tests.pictures.pictured import NETWORKS, PICTURED, pictured, walk
 from traces import to_mermaid
 from traces.pictures import to_html, to_svg
 from zabspec.model import Configuration
@@ -105,6 +105,37 @@ def test_a_link_opens_at_its_step(page: Browser, folder: Path) -> None:
         page.open(folder / "join-commit-all.html", wrong)
         assert shown(page) == "Step 21 of 21", wrong
         assert page.troubles() == [], wrong
+
+
+@needs_chromium
+def test_back_returns_from_a_jump(page: Browser, folder: Path) -> None:
+    """And not from one step to the next: those are many."""
+    page.open(folder / "join-commit-all.html", "#step-12")
+    page.click('.events a[data-step="18"]')
+    page.key("j")
+    page.key("j")
+    assert shown(page) == "Step 20 of 21"
+    page.click('ol.steps > li[data-step="14"] .head')
+    for where in (20, 12):
+        page.run("new Promise(done => { addEventListener('hashchange', done, {once: true}); history.back(); })")
+        assert shown(page) == f"Step {where} of 21"
+    assert page.troubles() == []
+
+
+@needs_chromium
+def test_a_stretch_is_folded_in_the_diagram_and_in_the_text(page: Browser, folder: Path) -> None:
+    page.open(folder / "join-commit-all.html")
+    opened = "[...document.querySelectorAll('details.steps-folded')].map(e => e.open)"
+    assert page.run(opened) == [False, False]
+    page.click(".texts details.steps-folded summary")
+    page.run("new Promise(done => setTimeout(done, 30))")
+    assert page.run(opened) == [True, True]
+    page.click(".texts details.steps-folded summary")
+    page.run("new Promise(done => setTimeout(done, 30))")
+    assert page.run(opened) == [False, False]
+    page.key("Home")  # to a step that is in it
+    assert page.run(opened) == [True, True]
+    assert page.run("document.querySelectorAll('.wide .chosen').length") == 1
 
 
 @needs_chromium

@@ -75,6 +75,8 @@ FULL: dict[str, dict[str, Any]] = {
     "zookeeper": {"issues": ("ZK-4394",), "time_limit": 2.0, "split": True},
     "zookeeper-matrix": {"file": "m.jsonl", "time_limit": 2.0, "stop_after": 3.0},
     "zookeeper-residue": {"release": "3.9.1", "time_limit": 2.0},
+    "zookeeper-drift": {"tree": "zk", "against": "3.9.1", "since": "HEAD^..HEAD"},
+    "zookeeper-finding": {"issue": "ZK-trunc", "time_limit": 2.0},
 }  # fmt: skip
 
 
@@ -129,6 +131,9 @@ REFUSED = [
     ("zookeeper-matrix", {"file": ""}, "name the file of the matrix"),
     ("zookeeper-matrix", {"stop_after": 0.0}, "--stop-after must be a number of seconds above 0, not 0"),
     ("zookeeper-residue", {"time_limit": 0.0}, "--time-limit must be a number of seconds above 0, not 0"),
+    ("zookeeper-drift", {"tree": ""}, "--drift takes the folder of a source tree of ZooKeeper"),
+    ("zookeeper-drift", {"since": "\0"}, "--drift takes the folder of a source tree of ZooKeeper"),
+    ("zookeeper-finding", {"time_limit": 0.0}, "--time-limit must be a number of seconds above 0, not 0"),
 ]
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from traces.judging.judge import judge_plainly, read_units
 from traces.sweep import store
 from traces.sweep.block import HOLDS, VIOLATED, block_table, properties_of
 from traces.sweep.checksum import read_table, seal
@@ -177,3 +178,49 @@ def test_a_worker_digests_its_own_texts(place: Store, monkeypatch: pytest.Monkey
     assert place.digest
     monkeypatch.setattr(store, "texts_digest", lambda question: "others")
     assert pickle.loads(sent).digest != place.digest
+
+
+# --- events -------------------------------------------------------------------------------------------
+
+NOTED = Grid(seeds=("1:4",), protocol=("db19", "zab"), rounds=(80,), proposals=(3,), delay=("1:9",))
+
+
+def events_judged(place: Store) -> dict[str, int]:
+    """How many runs hold each property, by their events."""
+    tally = judge_plainly(read_units(place.folder / "events"), (), 1)
+    assert tally.runs == NOTED.count
+    return {name: tally.count(name, "held") for name in tally.names if tally.count(name, "held")}
+
+
+@pytest.mark.slow(seconds=1)
+def test_a_block_is_finished_with_its_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed between the two, it is run again; what is damaged, too; the events come to what the runs came to."""
+    place = open_store(tmp_path / "s", NOTED, lambda _: 4, True)
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "block_table", dies)
+        with pytest.raises(KeyboardInterrupt):
+            place.run_block(0)
+    assert place.part_of_events(0).exists()
+    assert place.missing() == [0, 1]
+    for block in place.missing():
+        place.run_block(block)
+    assert place.missing() == []
+    rows = read_table(place.part(0)).to_pylist() + read_table(place.part(1)).to_pylist()
+    judged = events_judged(place)
+    assert judged["integrity"] > 0
+    assert judged == {name: sum(row[name] == HOLDS for row in rows) for name in judged}
+    again = open_store(tmp_path / "s", None, lambda _: 4)
+    assert again == place
+    file = place.part_of_events(1)
+    for damage in (lambda: file.write_bytes(file.read_bytes()[:-1]), file.unlink):
+        whole = file.read_bytes()
+        damage()
+        assert again.missing() == [1]
+        again.run_block(1)
+        assert file.read_bytes() == whole
+    with pytest.raises(StoreError, match="keeps events"):
+        open_store(tmp_path / "s", NOTED, lambda _: 4)
+
+
+def dies(*_: object) -> None:
+    raise KeyboardInterrupt

@@ -143,6 +143,22 @@ def test_a_simulated_run_has_a_row_for_every_event(tmp_path: Path) -> None:
     assert {x for p, x in passes if p == 0} == {0}
 
 
+def test_runs_in_several_files_are_several(tmp_path: Path) -> None:
+    """A run has the number of its seed, or the one that is said."""
+    for k, more in enumerate((["--seed", 3], ["--seed", 4], ["--seed", 4, "--run", 9])):
+        done = zabcheck("simulate", "--rounds", 20, *more, "--table", tmp_path / f"{k}.parquet")
+        assert done.exit_code == 0, done.output
+    assert pq.read_table(tmp_path)["run"].unique().to_pylist() == [3, 4, 9]
+    assert json.loads(zabcheck("judge", tmp_path, "--json").stdout)["runs"] == 3
+    wrong = (
+        ["--run", 9],
+        ["--table", tmp_path / "t", "--run", 2**62 + 1],
+        ["--table", tmp_path / "t", "--seed", 2**63],
+    )
+    for flags in wrong:
+        assert zabcheck("simulate", "--rounds", 1, *flags).exit_code == 2
+
+
 @pytest.mark.slow(seconds=2)
 def test_simulate_and_export_write_tables(tmp_path: Path) -> None:
     path = tmp_path / "run.parquet"

@@ -34,11 +34,6 @@ def node_of(z: int) -> str:
     return f"t{z >> 32}_{z & 0xFFFFFFFF}"
 
 
-def nodes_in(lo: int, hi: int) -> set[str]:
-    """The nodes of a range of transactions."""
-    return {node_of(z) for z in range(lo, hi + 1)}
-
-
 @cache
 def model_of(variant: str, crashes: int, losses: int, elections: int) -> tuple[Model, dict[str, Any]]:
     budgets = f"elections={elections},proposals=2,write_errors=0"

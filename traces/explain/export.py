@@ -28,6 +28,7 @@ def to_json(trace: Trace) -> str:
 # --- the Informal Trace Format -------------------------------------------------------------------
 
 
+@naming_processes
 def to_itf(trace: Trace) -> str:
     """The Informal Trace Format of Apalache and Quint (Apalache's ADR-015).
 

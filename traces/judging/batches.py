@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,18 +23,34 @@ from traces.judging.single_run import InMemory
 from traces.judging.totals import COUNTS, ROW, UNSAID, PerRun, Totals, Unit, asked_for, judge_each
 from traces.judging.unknowns import GAPS, Unknown, sentence
 from traces.tables.table import LONGEST, OBSERVED, USUAL, TableError, TableWriter, parts_of, schema
+from traces.tables.table import ROW as ROW_COLUMN
 from zabspec.temporary import temporary_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["BY_TIME", "GIVEN", "MALFORMED", "NEEDED", "NUMBERED", "UNNOTED", "WORDS", "Judge", "spoken_of"]
+__all__ = [
+    "BY_TIME",
+    "GIVEN",
+    "MALFORMED",
+    "NEEDED",
+    "NUMBERED",
+    "UNNOTED",
+    "WORDS",
+    "Judge",
+    "as_batch",
+    "one_by_one",
+    "spoken_long",
+    "spoken_of",
+]
 
 NUMBERED, BY_TIME, GIVEN = "numbered", "by time", "given"  # how the order of a run's rows is known
 MALFORMED = "malformed"
 WORDS = (*COUNTS, MALFORMED)  # what is said of a property in a run
 NEEDED = (*COLUMNS, "message", "detail")  # of a table, besides `row`
 AT_ONCE = 1 << 18  # rows that are judged together
+BY_COLUMNS = ("time", "process", "position")
+MOST_RANGES = 1 << 14  # files of a long run: four thousand million rows
 UNSURE = "there is no column 'row', and of so many rows it is not looked at whether their columns say the order"
 OTHERWISE = "it is not decided of this run"
 PLACED = tuple(KIND_CODES[kind] for kind in ("abcast", "establish"))  # what of them is first may tell others apart
@@ -88,8 +105,8 @@ class Judge:
     Attributes:
         names: the properties; none: all that are judged by default.
         observes: the kinds of event that are noted, of runs whose first row does not say.
-        order: `NUMBERED`: the column `row` numbers the rows of a run, from 0; `BY_TIME`: rows are sorted by time,
-            process and position; `GIVEN`: as they lie.
+        order: of the rows of a run. `NUMBERED`: the column `row` numbers them, from 0; `BY_TIME`: by time, process and
+            position, as far as these say it; `GIVEN`: as they lie.
         at_once, longest: rows that are judged together, and those of a run that is held.
     """
 
@@ -146,9 +163,11 @@ class Judge:
 
     def judged(self, table: pa.Table) -> list[Spoken]:
         """Judge the runs of a table."""
-        numbered = table.column("run").combine_chunks().to_numpy(zero_copy_only=False)
-        starts = np.flatnonzero(np.concatenate(([True], numbered[1:] != numbered[:-1])))
-        ends = np.append(starts[1:], len(numbered))
+        runs = column_of(table, "run")
+        starts = np.flatnonzero(np.concatenate(([True], runs[1:] != runs[:-1])))
+        ends = np.append(starts[1:], len(runs))
+        if self.order != GIVEN:
+            table = in_order(table, starts, (ROW_COLUMN,) if self.order == NUMBERED else BY_COLUMNS)
         wrong = self.misplaced(table, starts)
         by_noted: dict[tuple[str, ...], list[int]] = {}
         for k, noted in enumerate(self.noted(table, starts)):
@@ -281,6 +300,29 @@ class Some:
 # --- the order of rows -----------------------------------------------------------------------------
 
 
+def column_of(table: pa.Table, name: str) -> Any:
+    """A column of numbers; `NULL` where it says nothing."""
+    column = table.column(name).fill_null(numbers.NULL).combine_chunks()
+    return column.to_numpy(zero_copy_only=False)
+
+
+def in_order(table: pa.Table, starts: Any, names: Sequence[str]) -> pa.Table:
+    """The rows of each run, sorted by some columns; of rows of which these say the same, the one that begins it first.
+
+    Args:
+        starts: of the runs.
+        names: of the columns, the foremost first; where they say nothing comes first.
+    """
+    run = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, table.num_rows)))
+    keys = [run, *(column_of(table, name) for name in names)]
+    if len(keys) == 2 and bool(((keys[1][1:] > keys[1][:-1]) | (run[1:] != run[:-1])).all()):
+        return table  # as nearly always where rows lay together
+    compute: Any = import_module("pyarrow.compute")  # it does not say what it exports
+    begins = compute.equal(table.column("kind"), "run").fill_null(False).combine_chunks()
+    others = ~begins.to_numpy(zero_copy_only=False)
+    return table.combine_chunks().take(np.lexsort([others, *keys[::-1]]))
+
+
 def misnumbered(column: pa.ChunkedArray, starts: Any, first: int) -> dict[int, str]:
     """Of the runs that do not have every row once, by their places: what is wrong.
 
@@ -314,15 +356,12 @@ def numbered_why(found: int | None, wanted: int) -> str:
 def untimed(table: pa.Table, starts: Any) -> dict[int, str]:
     """Of the runs whose rows their columns do not put in order, by their places: why.
 
-    Rows are sorted by time, process and position. What one process does is in order then. Of one moment it is not known
+    Rows are sorted by `BY_COLUMNS`. What one process does is in order then. Of one moment it is not known
     which process was first; that matters where one of them abcasts, or is established.
     """
     kinds, words = kinds_of(table.set_column(table.schema.get_field_index("kind"), "kind", filled(table)), "the rows")
     codes = codes_of(words)[kinds]
-    process, position, time = (
-        table.column(name).fill_null(numbers.NULL).combine_chunks().to_numpy(zero_copy_only=False)
-        for name in ("process", "position", "time")
-    )
+    time, process, position = (column_of(table, name) for name in BY_COLUMNS)
     crash = np.array([word in CRASHES for word in words] or [False])[kinds]
     event = ((codes != numbers.OTHER) & (codes != numbers.BEGIN)) | crash
     run = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(codes))))
@@ -359,7 +398,8 @@ def filled(table: pa.Table) -> pa.ChunkedArray:
 
 
 class Long:
-    """A run that goes to a file as its rows come, and is judged by blocks at its end.
+    """A run that goes to files as its rows come, and is judged by blocks at its end. Rows that are numbered may come in
+    any order: those with numbers near each other go to one file, and are sorted at the end.
 
     Args:
         parts: its first rows.
@@ -367,11 +407,13 @@ class Long:
 
     def __init__(self, judge: Judge, parts: Sequence[pa.Table]) -> None:
         self.judge, self.rows, self.wrong = judge, 0, ""
+        self.waiting: list[pa.Table] = []
+        self.ranges: set[int] = set()
         self.run = int(parts[0].column("run")[0].as_py())
         self.noted = judge.noted(parts[0], np.zeros(1, np.int64))[0]
         self.files = ExitStack()
-        folder: Path = self.files.enter_context(temporary_folder("run"))
-        self.path = folder / "run.parquet"
+        self.folder: Path = self.files.enter_context(temporary_folder("run"))
+        self.path = self.folder / "run.parquet"
         self.writing = ExitStack()
         self.files.push(self.writing)
         try:
@@ -384,11 +426,53 @@ class Long:
 
     def add(self, rows: pa.Table) -> None:
         """Take more rows of it."""
+        self.rows += rows.num_rows
+        if self.judge.order == GIVEN:
+            self.write(rows)
+        elif self.judge.order == NUMBERED and not self.wrong:
+            self.waiting.append(rows)
+            if sum(part.num_rows for part in self.waiting) >= self.judge.at_once:
+                self.sort_out()
+
+    def sort_out(self) -> None:
+        """Put the rows that wait into files, by their numbers."""
         import pyarrow as pa
 
-        if self.judge.order == NUMBERED and not self.wrong:
-            self.wrong = misnumbered(rows.column("row"), np.zeros(1, np.int64), self.rows).get(0, "")
-        self.rows += rows.num_rows
+        rows, self.waiting = pa.concat_tables(self.waiting).combine_chunks(), []
+        number = column_of(rows, ROW_COLUMN)
+        of_range = number // self.judge.at_once
+        if number.min() < 0:
+            self.wrong = numbered_why(None if number.min() == numbers.NULL else int(number.min()), 0)
+            return
+        if of_range.max() >= MOST_RANGES:
+            self.wrong = f"column 'row' says {int(number.max()):,}, and a run of so many rows is not judged"
+            return
+        order = np.argsort(of_range, kind="stable")
+        rows, of_range = rows.take(order), of_range[order]
+        starts = np.flatnonzero(np.concatenate(([True], of_range[1:] != of_range[:-1])))
+        for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(of_range)], strict=True):
+            k = int(of_range[start])
+            self.ranges.add(k)
+            with (self.folder / f"{k}.arrow").open("ab") as out, pa.ipc.new_stream(out, rows.schema) as stream:
+                stream.write_table(rows.slice(start, end - start))
+
+    def put_in_order(self) -> None:
+        """Write the rows that are numbered, in their order; `wrong`: not all are there."""
+        if self.waiting and not self.wrong:
+            self.sort_out()
+        done = 0
+        for k in sorted(self.ranges):
+            if self.wrong:
+                return
+            rows = in_order(streams(self.folder / f"{k}.arrow"), np.zeros(1, np.int64), (ROW_COLUMN,))
+            self.wrong = misnumbered(rows.column(ROW_COLUMN), np.zeros(1, np.int64), done).get(0, "")
+            done += rows.num_rows
+            self.write(rows)
+
+    def write(self, rows: pa.Table) -> None:
+        """Write rows that come next."""
+        import pyarrow as pa
+
         have = set(rows.schema.names)
         made = schema()
         columns = [rows.column(f.name) if f.name in have else pa.nulls(rows.num_rows, f.type) for f in made]
@@ -397,6 +481,7 @@ class Long:
     def judged(self) -> Spoken:
         """Judge it; its file is gone then."""
         try:
+            self.put_in_order()
             if self.wrong:
                 return self.judge.refused(self.run, self.wrong)
             if self.judge.order == BY_TIME:
@@ -412,6 +497,17 @@ class Long:
     def close(self) -> None:
         """Remove its file."""
         self.files.close()
+
+
+def streams(path: Path) -> pa.Table:
+    """The rows of a file of Arrow streams, one behind the other."""
+    import pyarrow as pa
+
+    parts = []
+    with pa.memory_map(str(path)) as file:
+        while file.tell() < file.size():
+            parts.append(pa.ipc.open_stream(file).read_all())
+        return pa.concat_tables(parts).combine_chunks()
 
 
 def one_by_one(work: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:

@@ -7,22 +7,44 @@ already nothing is moved; that no run is in two partitions is then seen by what 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from traces.judging.batches import BY_TIME, GIVEN, MALFORMED, NEEDED, NUMBERED, UNNOTED, WORDS, Judge, spoken_of
+from traces.judging.batches import (
+    BY_TIME,
+    GIVEN,
+    MALFORMED,
+    NEEDED,
+    NUMBERED,
+    UNNOTED,
+    WORDS,
+    Judge,
+    as_batch,
+    one_by_one,
+    spoken_long,
+    spoken_of,
+)
+from traces.judging.history import judge_history
+from traces.judging.judge import read_units
 from traces.judging.runs import JUDGED
+from traces.judging.sentence import Violation
+from traces.judging.totals import COUNTS, Totals, Unit, asked_for
 from traces.spark.guest import workers
+from traces.spark.trouble import reason
+from traces.tables.places import Address, Place, cleaned
 from traces.tables.table import COLUMNS, ROW, USUAL, TableError
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = ["check_frame", "judge_frame"]
+__all__ = ["check_frame", "judge_address", "judge_files", "judge_frame"]
 
 TORN = "its rows do not lie together: leave out together=True"
-BY_COLUMNS = ("time", "process", "position")
+NOTES = 20  # that are told
 
 
 def judge_frame(
@@ -53,19 +75,62 @@ def judge_frame(
     if together:
         rows = events.select(*sent)
     else:
-        by = [ROW] if numbered else [*(order or BY_COLUMNS)]
-        whole = events.select(*dict.fromkeys([*sent, *by]))
-        rows = whole.repartition("run").sortWithinPartitions("run", *by).select(*sent)
+        # the rows of a run are sorted where they are judged: by one column Spark sorts by digits, much quicker
+        whole = events.select(*dict.fromkeys([*sent, *order]))
+        rows = whole.repartition("run").sortWithinPartitions("run", *order).select(*sent)
     judge = Judge(tuple(names), USUAL if observes is None else tuple(observes), how)
     with workers(events.sparkSession):
         said = rows.mapInArrow(judge, per_run_schema())
     if together:
-        said = said.groupBy("run").agg(
-            f.count(f.lit(1)).alias("times"), *(f.first(name).alias(name) for name in ("words", "said", "note"))
-        )
-    else:
-        said = said.withColumn("times", f.lit(1))
-    return by_property(said)
+        return by_property(once(said))
+    return by_property(said.withColumn("times", f.lit(1)))
+
+
+def judge_files(spark: SparkSession, place: Place, names: Sequence[str] = ()) -> DataFrame:
+    """Return a DataFrame of verdicts on files whose runs lie together, which tasks read themselves.
+
+    Raises:
+        TableError: it is no event table.
+    """
+    units = [u.away() for u in read_units(place)]
+    rows = [(pickle.dumps(u),) for u in units]
+    with workers(spark):
+        sent = spark.createDataFrame(rows, "unit binary").repartition(max(1, len(units)))
+        return by_property(once(sent.mapInArrow(JudgeUnits(tuple(names)), per_run_schema())))
+
+
+@dataclass(frozen=True)
+class JudgeUnits:
+    """What a task does that reads files.
+
+    Attributes:
+        names: the properties; none: all that are judged by default.
+    """
+
+    names: tuple[str, ...]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Judge units of a table, each read here. What cannot be read is malformed."""
+        for batch in batches:
+            for sent in batch.column(0).to_pylist():
+                unit: Unit = pickle.loads(sent)
+                judge = Judge(self.names, unit.observes, GIVEN)
+                try:
+                    if unit.long:
+                        totals = judge_history(unit, asked_for(self.names), one_by_one)
+                        yield as_batch([spoken_long(totals, unit.parts[0].least or 0)])
+                    else:
+                        yield from judge(unit.read(NEEDED).to_batches())
+                except TableError as problem:
+                    yield as_batch([judge.refused(None, str(problem))])
+
+
+def once(said: DataFrame) -> DataFrame:
+    """What is said of runs, each once; how often each was met is `times`."""
+    from pyspark.sql import functions as f
+
+    firsts = (f.first(name).alias(name) for name in ("words", "said", "note"))
+    return said.groupBy("run").agg(f.count(f.lit(1)).alias("times"), *firsts)
 
 
 def by_property(said: DataFrame) -> DataFrame:
@@ -124,3 +189,84 @@ def check_frame(found: StructType, order: Sequence[str] = ()) -> None:
     for name in order:
         if name not in found.names:
             raise TableError(f"there is no column {name!r} to order rows by")
+
+
+# --- a whole table ---------------------------------------------------------------------------------
+
+
+def judge_address(address: Address, names: Sequence[str], master: str | None = None) -> Totals:
+    """Judge a table that Spark reads: files in any of Hadoop's file systems, or a table of a catalog.
+
+    Raises:
+        NoSpark: there is none.
+        SparkFailed: a job failed.
+        TableError: there is no such table, or a run cannot be judged.
+    """
+    from traces.spark.session import session
+
+    with session(master or "") as spark:
+        spark.sparkContext.setJobDescription(f"zabcheck judge {address}")
+        try:
+            return totals_of(events_at(spark, address), names, address)
+        finally:
+            spark.sparkContext.setJobDescription("")
+
+
+def events_at(spark: SparkSession, address: Address) -> DataFrame:
+    """A table that Spark reads.
+
+    Raises:
+        TableError: there is none.
+    """
+    from pyspark.errors import PySparkException
+
+    try:
+        return spark.read.parquet(address.text) if address.scheme else spark.table(address.text)
+    except PySparkException as problem:
+        raise TableError(f"{address}: {cleaned(reason(problem), address)}") from None
+    except Exception as problem:  # a file system that Hadoop has not, or that does not answer
+        if not (said := reason(problem)):
+            raise
+        raise TableError(f"{address}: {cleaned(said, address)}") from None
+
+
+def totals_of(events: DataFrame, names: Sequence[str], address: Address) -> Totals:
+    """Judge a DataFrame of events, and count what is said.
+
+    Raises:
+        TableError: it is none, or a run cannot be judged.
+    """
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as f
+
+    seen = Observation()
+    try:
+        verdicts = judge_frame(events.observe(seen, f.count(f.lit(1)).alias("rows")), names).persist()
+    except TableError as problem:
+        raise TableError(f"{address}: {problem}") from None
+    try:
+        told = (
+            f.count(f.lit(1)).alias("runs"),
+            f.min(f.struct("run", "reason")).alias("first"),
+            f.slice(f.sort_array(f.collect_set("note")), 1, NOTES).alias("notes"),
+        )
+        counted = verdicts.groupBy("property", "verdict").agg(*told).collect()
+        broken = verdicts.where("verdict = 'violated'").orderBy("run", "property").collect()
+    finally:
+        verdicts.unpersist()
+    out = Totals(rows=int(seen.get["rows"]))
+    damaged = [row.first for row in counted if row.verdict == MALFORMED]
+    if damaged:
+        wrong = min(damaged, key=lambda first: (first.run is not None, first.run or 0))
+        run = "" if wrong.run is None else f", run {wrong.run}"
+        raise TableError(f"{address}{run}: {wrong.reason}")
+    of_property: dict[str, int] = {}
+    for row in counted:
+        out.counts[out.names.index(row.property), COUNTS.index(row.verdict)] += row.runs
+        of_property[row.property] = of_property.get(row.property, 0) + row.runs
+        if row.verdict == "open":
+            out.notes.append(f"{row.property} is open: {row.first.reason}.")
+    out.runs = max(of_property.values(), default=0)
+    out.violations = [Violation(v.run, v.property, v.reason, v.time, (), v.command) for v in broken]
+    out.notes = sorted(out.notes) + sorted({note for row in counted for note in row.notes})[:NOTES]
+    return out

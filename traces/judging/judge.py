@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from traces.judging.blocks_kernel import sum_blocks
 from traces.judging.history import judge_history
 from traces.judging.kernel import judge_runs
 from traces.judging.totals import Span, Totals, Unit, asked_for, check_spans, units_of
+from traces.tables.places import Place
 from traces.tables.table import LONGEST, TableError, parts_of
 from zabspec.language.kernels import machine
 
@@ -28,7 +28,7 @@ OFTEN = 0.1  # seconds between two looks at what is done
 LARGE = 100_000_000  # rows beyond which Spark is worth its start
 
 
-def read_units(path: Path, longest: int = LONGEST) -> list[Unit]:
+def read_units(path: Place, longest: int = LONGEST) -> list[Unit]:
     """The units of a table, from the footers of its files.
 
     Raises:

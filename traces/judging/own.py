@@ -23,7 +23,8 @@ from traces.judging.sentence import Violation
 from traces.judging.totals import Progress, Stopped, Totals, Unit, ignored, never
 from traces.record.trace import text_of
 from traces.tables.own import FIELD, PLAIN, Source
-from traces.tables.table import Part, TableError, first_line, parts_of, printable
+from traces.tables.places import Place
+from traces.tables.table import Part, TableError, first_line, opened_parquet, parts_of, printable
 from zabspec.authoring.reading import ObservationKind
 from zabspec.language.reference import ERRORS, StateView, range_error
 from zabspec.language.sentences import sentence_of
@@ -90,7 +91,7 @@ class ObservedUnit(Unit):
         return judging.tally
 
 
-def observed_units(path: Path, source: Source) -> list[ObservedUnit]:
+def observed_units(path: Place, source: Source) -> list[ObservedUnit]:
     """The units of a table, as the footers of its files tell: one ends where every run before it has a smaller
     number than every run behind it.
 
@@ -111,7 +112,7 @@ def observed_units(path: Path, source: Source) -> list[ObservedUnit]:
     return [ObservedUnit(tuple(unit), source=source) for unit in out]
 
 
-def check_columns(file: Path, found: pa.Schema) -> None:
+def check_columns(file: Place, found: pa.Schema) -> None:
     """
     Raises:
         TableError: a column is missing, or there twice.
@@ -137,13 +138,12 @@ def rows_of(unit: ObservedUnit) -> Iterator[tuple[str, Row]]:
         TableError: a file is damaged, or says of its runs what is not so.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     runs = unit.runs()
     for part in unit.parts:
-        file = part.path
+        file = str(part.path)
         try:
-            with pq.ParquetFile(file) as opened:
+            with opened_parquet(part.path) as opened:
                 names = [n for n in opened.schema_arrow.names if n in PLAIN or n.startswith(FIELD)]
                 for batch in opened.iter_batches(AT_ONCE, row_groups=list(part.groups), columns=names):
                     for row in batch.to_pylist():

@@ -15,6 +15,7 @@ from traces.judging.definition import Judged, judged_by_definition, read_by, vio
 from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of, of_name
 from traces.judging.sentence import Violation, violation
 from traces.judging.unknowns import ALWAYS_SAID, Where, affected, among, first_row, merged
+from traces.tables.places import Address
 from traces.tables.table import LONGEST, Part, TableError, printable, read_part
 
 if TYPE_CHECKING:
@@ -74,7 +75,12 @@ class Unit:
 
     def away(self) -> Unit:
         """The unit as another process finds it: by absolute paths."""
-        return replace(self, parts=tuple(replace(p, path=str(Path(p.path).absolute())) for p in self.parts))
+        return replace(
+            self,
+            parts=tuple(
+                p if isinstance(p.path, Address) else replace(p, path=str(Path(p.path).absolute())) for p in self.parts
+            ),
+        )
 
     def totals(self, names: Sequence[str]) -> Totals:
         """Of no run yet."""

@@ -10,9 +10,9 @@ from traces.explain.names import message_text, process_name
 from traces.explain.why import reason
 from traces.pages.markup import Attributes, tag, text
 from traces.pages.shell import environment
+from traces.pictures.folds import parts
 from traces.pictures.geometry import Geometry, geometry_of
 from traces.pictures.picture import Cone, Picture, picture_of
-from traces.pictures.quiet import parts
 from traces.pictures.signs import signs
 from traces.pictures.states import table_of
 from traces.pictures.svg import STYLE, Pen, diagram, outside
@@ -121,13 +121,13 @@ def drawn(picture: Picture) -> list[dict[str, Any]]:
     both = (("wide", geometry_of(picture)), ("narrow", geometry_of(picture, narrow=True)))
     return [
         {
-            "first": first, "last": last, "quiet": quiet,
+            "first": first, "last": last, "folded": fold,
             "drawings": [
                 {"kind": kind, "without": f"{g.column:.0f}", "markup": sliced(picture, g, first, last)}
                 for kind, g in both
             ],
         }
-        for first, last, quiet in [(0, 0, False), *parts(picture)]
+        for first, last, fold in [(0, 0, False), *parts(picture)]
     ]  # fmt: skip
 
 

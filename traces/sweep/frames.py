@@ -13,17 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from traces.spark.guest import workers
 from traces.sweep.block import block_table, schema_of
+from traces.sweep.events import check_events, events_of
 from traces.sweep.grid import Grid
-from traces.tables.recorded import ready_field, refuse_quorums, rows_of_run
-from traces.tables.table import COLUMNS, TableError
-from zabspec.protocols.registry import PROTOCOLS
-from zabspec.simulator.run import SimulationError
+from traces.tables.table import COLUMNS
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Events", "Runs", "check_events", "events_frame", "runs_frame"]
+__all__ = ["Events", "Runs", "events_frame", "runs_frame"]
 
 RUNS, EVENTS = 2_000, 100  # configurations of a task: some thousand a second are played, and some ten listened to
 MOST = 20_000  # tasks
@@ -65,12 +63,9 @@ class Events:
         """What happened in one run."""
         import pyarrow as pa
 
-        try:
-            table = rows_of_run(self.question.run(number), number, every=self.every).as_table()
-        except SimulationError:
-            return
-        columns = [c.cast(pa.string()) if pa.types.is_dictionary(c.type) else c for c in table.columns]
-        yield from pa.table(columns, names=table.schema.names).to_batches()
+        for table in events_of(self.question, number, self.every):
+            columns = [c.cast(pa.string()) if pa.types.is_dictionary(c.type) else c for c in table.columns]
+            yield from pa.table(columns, names=table.schema.names).to_batches()
 
 
 def runs_frame(spark: SparkSession, question: Grid, partitions: int | None = None) -> DataFrame:
@@ -110,15 +105,3 @@ def made(
     tasks = partitions or max(1, min(question.count, wanted, MOST))
     with workers(spark):
         return spark.range(0, question.count, 1, tasks).mapInArrow(task, columns)
-
-
-def check_events(question: Grid) -> None:
-    """
-    Raises:
-        TableError: events cannot be noted of runs of a protocol, or majorities are not their quorums.
-    """
-    refuse_quorums(question.quorums)
-    for protocol in question.protocol:
-        if not PROTOCOLS[protocol].declared.replicas:
-            raise TableError(f"the events of a sweep are those of replicas, and {protocol} declares none")
-        ready_field(protocol)

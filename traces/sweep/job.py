@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from traces.spark import SparkFailed
 from traces.sweep.block import answer
 from traces.sweep.checksum import CheckedBlock
+from traces.sweep.events import events_of
 from traces.sweep.grid import Grid
 from traces.sweep.store import MANIFEST, Store
 
@@ -28,8 +29,12 @@ TRIED = 4  # configurations that are timed to find out
 Tell = Callable[[int], None]  # how many configurations are finished
 
 
-def block_for(question: Grid) -> int:
-    """How many configurations a block should have: some, spread over the sweep, are timed."""
+def block_for(question: Grid, events: bool = False) -> int:
+    """How many configurations a block should have: some, spread over the sweep, are timed.
+
+    Args:
+        events: what happens in them is noted as well.
+    """
     seconds = []
     for k in range(min(TRIED, question.count)):
         number = k * (question.count - 1) // max(1, TRIED - 1) if question.count > TRIED else k
@@ -37,6 +42,8 @@ def block_for(question: Grid) -> int:
         answer(run)  # compiles it
         started = time.process_time()
         answer(run)
+        if events:
+            list(events_of(question, number))
         seconds.append(time.process_time() - started)
     by_time = int(WORTH * len(seconds) / max(1e-6, sum(seconds)))
     return max(1, min(by_time, -(-question.count // PARTS)), -(-question.count // MOST_PARTS))

@@ -2,6 +2,7 @@
 
     sweep.json                     the question, the code that answers it, how it is cut into blocks, and their digests
     runs/block-00000017.parquet    the rows of a block, complete whenever the file is there
+    events/block-00000017.parquet  what happened in its runs, if that was asked for: it is there before the rows are
     report.html, report.md, plots/ what they come to
 
 A block's rows follow from the question alone, and a file is written under a name of its own and
@@ -29,8 +30,11 @@ import pyarrow.parquet as pq
 from traces.record.reading import strict_json
 from traces.sweep.block import block_table, properties_of, schema_of
 from traces.sweep.checksum import CheckedBlock, read_table, seal, unsealed
+from traces.sweep.events import events_of
 from traces.sweep.grid import NONE, Grid, grid_of
-from zabspec.files import NEW, read_bytes, replacing
+from traces.tables.recorded import observes
+from traces.tables.table import USUAL, TableWriter
+from zabspec.files import NEW, check_readable, read_bytes, replacing
 from zabspec.model import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.quorums import MAJORITY
@@ -42,9 +46,17 @@ FORMAT = "zabcheck sweep 2"
 LARGEST = 1 << 24  # bytes of a manifest
 MANIFEST = "sweep.json"
 RUNS = "runs"
-MAKERS = ("grid", "random_numbers", "block", "checksum")
+EVENTS = "events"
+MAKERS = ("grid", "random_numbers", "block", "checksum", "events")
+LISTENERS = ("traces/tables/recorded.py", "traces/record/events.py", "traces/record/listener.py")  # and its events
 # what the rows of a sweep follow from
-SOURCES = ("zabspec", "invariants", "traces/judging/simulated.py", *(f"traces/sweep/{name}.py" for name in MAKERS))
+SOURCES = (
+    "zabspec",
+    "invariants",
+    "traces/judging/simulated.py",
+    *(f"traces/sweep/{name}.py" for name in MAKERS),
+    *LISTENERS,
+)
 
 
 class StoreError(Exception):
@@ -59,15 +71,17 @@ class Store:
         folder: where it is; every worker must see it under this name.
         question: what is asked.
         block: configurations in a block; the last may have fewer.
+        events: what happens in the runs is kept as well.
     """
 
     folder: Path
     question: Grid
     block: int
+    events: bool = False
 
     def __reduce__(self) -> Any:
         """A worker digests the texts that it has itself."""
-        return Store, (self.folder, self.question, self.block)
+        return Store, (self.folder, self.question, self.block, self.events)
 
     @property
     def runs(self) -> Path:
@@ -87,6 +101,10 @@ class Store:
         """The file of a block."""
         return self.runs / f"block-{block:08}.parquet"
 
+    def part_of_events(self, block: int) -> Path:
+        """The file of what happened in the runs of a block."""
+        return self.folder / EVENTS / self.part(block).name
+
     def finished(self) -> list[int]:
         """The blocks whose files are there, by their names alone."""
         return [block for block in self.files() if block < self.blocks]
@@ -102,6 +120,8 @@ class Store:
             with contextlib.suppress(OSError):  # somebody else's files stay, and so does it
                 (self.folder / MANIFEST).unlink()
                 self.runs.rmdir()
+                if self.events:
+                    (self.folder / EVENTS).rmdir()
                 self.folder.rmdir()
 
     def missing(self) -> list[int]:
@@ -144,7 +164,23 @@ class Store:
     def unsealed(self, block: int) -> CheckedBlock | None:
         """What the file of a block has; none: it is not what was written."""
         names = properties_of(self.question)
-        return unsealed(self.part(block), schema_of(self.question), self.digest, block, names)
+        try:
+            question = self.question_of(block)
+        except OSError:
+            return None
+        return unsealed(self.part(block), schema_of(self.question), question, block, names)
+
+    def question_of(self, block: int) -> str:
+        """A digest of what is asked, and of the events of a block that are kept: of neither file is there another.
+
+        Raises:
+            OSError: they cannot be read.
+        """
+        if not self.events:
+            return self.digest
+        check_readable(self.part_of_events(block))
+        with self.part_of_events(block).open("rb") as file:
+            return f"{self.digest} {hashlib.file_digest(file, 'sha256').hexdigest()}"
 
     def recorded(self) -> dict[int, str]:
         """The digests of blocks in the manifest.
@@ -174,16 +210,35 @@ class Store:
             OSError: they cannot be written.
         """
         numbers = self.numbers(block)
-        table = seal(block_table(self.question, numbers), self.digest, block)
+        if self.events:
+            self.write_events(block)
+        table = seal(block_table(self.question, numbers), self.question_of(block), block)
         path = self.part(block)
         write_whole(path, lambda out: pq.write_table(table, out, compression="zstd", write_page_checksum=True))
         return len(numbers)
 
+    def write_events(self, block: int) -> None:
+        """Play a block's runs, listened to, and put what happens in place.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        kinds = {kind for protocol in self.question.protocol for kind in observes(protocol)}
+        every = all(kinds == {*observes(protocol)} for protocol in self.question.protocol)
+        path = self.part_of_events(block)
+        with TableWriter(path, kinds if every else USUAL) as table:
+            for number in self.numbers(block):
+                for rows in events_of(self.question, number):
+                    table.add_table(rows)
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+
     def clear(self) -> None:
         """Remove what killed workers left."""
-        for path in self.runs.glob(f"{NEW}*"):
-            with contextlib.suppress(OSError):
-                path.unlink()
+        for folder in (self.runs, self.folder / EVENTS):
+            for path in folder.glob(f"{NEW}*"):
+                with contextlib.suppress(OSError):
+                    path.unlink()
 
     def row(self, number: int) -> dict[str, Any]:
         """The row of a number, which is finished.
@@ -205,7 +260,7 @@ class Store:
             "question": self.question.as_json(),
             "configurations": self.question.count,
             "block": self.block,
-        }
+        } | ({"events": True} if self.events else {})
 
     @cached_property
     def digest(self) -> str:
@@ -275,13 +330,14 @@ def asked_before(folder: Path) -> dict[str, Any] | None:
     return said
 
 
-def open_store(folder: Path, question: Grid | None, block: Callable[[Grid], int]) -> Store:
+def open_store(folder: Path, question: Grid | None, block: Callable[[Grid], int], events: bool = False) -> Store:
     """The folder of a sweep: a new one, or one that was begun and is to be gone on with.
 
     Args:
         folder: made if there is none.
         question: checked; none: the one that the folder has.
         block: how many configurations a block of a new sweep is to have.
+        events: what happens is kept as well.
 
     Raises:
         StoreError: it cannot be written, or holds something else.
@@ -292,19 +348,24 @@ def open_store(folder: Path, question: Grid | None, block: Callable[[Grid], int]
     if said is None:
         if question is None:
             raise StoreError(f"{folder} holds no sweep, and none was asked for")
-        store = Store(folder, question, block(question))
+        store = Store(folder, question, block(question), events)
     else:
         try:
             asked = grid_of(said["question"])
         except (ConfigError, KeyError) as problem:
             raise StoreError(f"{folder / MANIFEST} does not say what was asked ({problem})") from None
-        store = Store(folder, asked, max(1, said["block"]))
+        store = Store(folder, asked, max(1, said["block"]), said.get("events") is True)
         if question is not None and question != asked:
             raise StoreError(f"{folder} holds a sweep of another question: {difference(question, asked)}")
+        if question is not None and events != store.events:
+            kept = "keeps" if store.events else "does not keep"
+            raise StoreError(f"{folder} holds a sweep that {kept} events; give it a folder of its own")
         if {name: value for name, value in said.items() if name != "digests"} != store.manifest:
             raise StoreError(f"{folder} holds a sweep made by another version of zabcheck; give it a folder of its own")
     try:
         store.runs.mkdir(parents=True, exist_ok=True)
+        if store.events:
+            (folder / EVENTS).mkdir(exist_ok=True)
         if said is None:
             store.write_manifest({})
     except OSError as problem:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from traces.record.events import events_of
 from traces.record.runner import Runner
 from traces.record.trace import Trace, text_of
-from traces.tables.table import BOUNDARY, TableError, check_arrow, files_of
+from traces.tables.places import Place
+from traces.tables.table import BOUNDARY, TableError, check_arrow, files_of, opened_parquet
 from zabspec.model import ConfigError, Configuration
 from zabspec.simulator.run import Run
 from zabspec.worlds.steps import BUDGETS
@@ -45,8 +46,11 @@ class Source:
     configuration: Configuration
 
 
-def table_of_run(run: Run) -> pa.Table:
+def table_of_run(run: Run, number: int = 0) -> pa.Table:
     """Play a run once more, listened to, and return what it showed as a table.
+
+    Args:
+        number: of the run in it.
 
     Raises:
         TableError: there is no pyarrow, or the run does not begin in the first state.
@@ -60,7 +64,7 @@ def table_of_run(run: Run) -> pa.Table:
     said = {"protocol": run.protocol, "text": run.text, "nodes": run.nodes, "budgets": run.budgets}
     said |= {"variant": run.variant, "network": run.network, "table": run.table_budget}
     said |= {"quorums": run.quorums} if run.quorums else {}
-    return table_of(rows, said)
+    return table_of(rows, said, number)
 
 
 def table_of_trace(trace: Trace) -> pa.Table:
@@ -100,11 +104,12 @@ class Row:
     fields: Mapping[str, Any]
 
 
-def table_of(seen: Sequence[Row], said: Mapping[str, Any]) -> pa.Table:
+def table_of(seen: Sequence[Row], said: Mapping[str, Any], number: int = 0) -> pa.Table:
     """Return the table of one run.
 
     Args:
         said: which protocol it is, and how large, for the footer.
+        number: of the run.
     """
     import pyarrow as pa
 
@@ -112,7 +117,7 @@ def table_of(seen: Sequence[Row], said: Mapping[str, Any]) -> pa.Table:
     rows = [Row(None, "", 0, {}), *seen]
     names = sorted({name for row in rows for name in row.fields})
     columns: dict[str, Any] = {
-        "run": pa.array([0] * len(rows), pa.int64()),
+        "run": pa.array([number] * len(rows), pa.int64()),
         "process": pa.array([row.process for row in rows], pa.int64()),
         "kind": pa.array([row.kind for row in rows], pa.string()),
         "time": pa.array([row.time for row in rows], pa.int64()),
@@ -123,7 +128,7 @@ def table_of(seen: Sequence[Row], said: Mapping[str, Any]) -> pa.Table:
     return pa.table(columns).replace_schema_metadata({KEY: json.dumps(said).encode()})
 
 
-def source_of(path: Path, protocol: str = "") -> Source | None:
+def source_of(path: Place, protocol: str = "") -> Source | None:
     """What a table of somebody's own protocol is of; None: it is an ordinary event table.
 
     Args:
@@ -159,18 +164,20 @@ def source_of(path: Path, protocol: str = "") -> Source | None:
     return Source(where, text, c)
 
 
-def footer_of(file: Path) -> bytes | None:
+def footer_of(file: Place) -> bytes | None:
     """What the footer of a file says that it is of; None: nothing, or it has none, which whoever reads it says."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        return (pq.read_schema(file).metadata or {}).get(KEY)
+        with opened_parquet(file) as opened:
+            return (opened.schema_arrow.metadata or {}).get(KEY)
     except (OSError, UnicodeDecodeError, pa.ArrowException):
         return None
 
 
-def places(named: str, table: Path) -> Iterator[Path]:
+def places(named: str, table: Place) -> Iterator[Path]:
     """Where a protocol's file may be: where it was, or beside the table."""
     if "\0" not in named:
-        yield from (Path(named), table.parent / named, table.parent / Path(named).name)
+        yield Path(named)
+        if isinstance(table, Path):
+            yield from (table.parent / named, table.parent / Path(named).name)

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from traces.tables.places import Address, Place, cleaned
 from zabspec.files import Unreadable, check_readable, replacing
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COLUMNS", "KINDS", "OBSERVED", "ROW", "USUAL", "VERSION", "Part", "Rows", "TableError", "TableWriter",
-    "check_arrow", "empty_columns", "parts_of", "printable", "read_part", "schema",
+    "check_arrow", "empty_columns", "opened_parquet", "parts_of", "printable", "read_part", "schema",
 ]  # fmt: skip
 
 VERSION = 1
@@ -283,7 +284,7 @@ class Part:
         observes: which kinds of event the source of the file notes.
     """
 
-    path: str
+    path: str | Address
     groups: tuple[int, ...]
     rows: int
     least: int | None
@@ -292,12 +293,14 @@ class Part:
     observes: tuple[str, ...]
 
 
-def files_of(path: Path) -> list[Path]:
+def files_of(path: Place) -> Sequence[Place]:
     """The files of a table: itself, or every Parquet file in a folder.
 
     Raises:
-        TableError: there are none.
+        TableError: there are none, or no file system of pyarrow's has them.
     """
+    if isinstance(path, Address):
+        return files_at(path)
     try:
         if path.is_dir():
             inside = [p for p in sorted(path.rglob("*.parquet")) if not any(x[0] in "._" for x in hidden(p, path))]
@@ -312,6 +315,49 @@ def files_of(path: Path) -> list[Path]:
         raise TableError(f"{str(path)!r}: {problem}") from None
     readable(path)
     return [path]
+
+
+def files_at(address: Address) -> list[Address]:
+    """The files of a table that is elsewhere.
+
+    Raises:
+        TableError: there are none, or no file system of pyarrow's has them.
+    """
+    import pyarrow as pa
+
+    if not address.by_arrow:
+        raise TableError(f"{address}: pyarrow has no file system for this; Spark may have (--engine spark)")
+    try:
+        found = address.files()
+    except (OSError, ValueError, pa.ArrowException) as problem:
+        raise TableError(f"{address}: {cleaned(first_line(problem), address)}") from None
+    if not found:
+        raise TableError(f"{address}: there is no Parquet file there")
+    return found
+
+
+@contextlib.contextmanager
+def opened_parquet(place: Place | str, **options: Any) -> Iterator[pq.ParquetFile]:
+    """Open a file of a table, wherever it is.
+
+    Raises:
+        OSError, ValueError, pa.ArrowException: it cannot be opened, or is none; nothing of that is secret.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if not isinstance(place, Address):
+        with pq.ParquetFile(place, **options) as opened:
+            yield opened
+        return
+    try:
+        with place.open() as file, pq.ParquetFile(file, **options) as opened:
+            yield opened
+    except UnicodeDecodeError:
+        raise
+    except (OSError, ValueError, pa.ArrowException) as problem:
+        kind = pa.ArrowInvalid if isinstance(problem, pa.ArrowInvalid) else OSError
+        raise kind(cleaned(first_line(problem), place)) from None
 
 
 def readable(file: Path) -> None:
@@ -329,7 +375,7 @@ def hidden(path: Path, under: Path) -> Sequence[str]:
     return path.relative_to(under).parts
 
 
-def parts_of(path: Path, check: Callable[[Path, pa.Schema], None] | None = None) -> list[Part]:
+def parts_of(path: Place, check: Callable[[Place, pa.Schema], None] | None = None) -> list[Part]:
     """The row groups of a table's files, in order, one to a part, as the footers tell.
 
     Args:
@@ -342,12 +388,11 @@ def parts_of(path: Path, check: Callable[[Path, pa.Schema], None] | None = None)
     return [part for file in files_of(path) for part in parts_of_file(file, check or check_schema)]
 
 
-def parts_of_file(file: Path, check: Callable[[Path, pa.Schema], None]) -> Iterator[Part]:
+def parts_of_file(file: Place, check: Callable[[Place, pa.Schema], None]) -> Iterator[Part]:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(file) as opened:
+        with opened_parquet(file) as opened:
             found, footer = opened.schema_arrow, opened.metadata
     except pa.ArrowInvalid:
         raise TableError(f"{file}: this is not a Parquet file, or not all of it") from None
@@ -368,13 +413,14 @@ def parts_of_file(file: Path, check: Callable[[Path, pa.Schema], None]) -> Itera
         )
     observes = keys.get(BOUNDARY + "observes")
     at = footer.schema.names.index("run")
+    where = file if isinstance(file, Address) else str(file)
     for k in range(footer.num_row_groups):
         group = footer.row_group(k)
         stats = group.column(at).statistics
         least, most = (stats.min, stats.max) if stats is not None and stats.has_min_max else (None, None)
         if group.num_rows:
             yield Part(
-                str(file), (k,), group.num_rows, least, most, keys.get(BOUNDARY + "whole") == "true",
+                where, (k,), group.num_rows, least, most, keys.get(BOUNDARY + "whole") == "true",
                 USUAL if observes is None else tuple(k for k in observes.split(",") if k in OBSERVED),
             )  # fmt: skip
 
@@ -388,7 +434,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
-def check_schema(file: Path, found: pa.Schema) -> None:
+def check_schema(file: Place, found: pa.Schema) -> None:
     """
     Raises:
         TableError: a column is missing, or of another type.
@@ -416,11 +462,10 @@ def read_part(part: Part, columns: Sequence[str]) -> pa.Table:
         TableError: it is damaged.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     texts = {name for name, is_text, *_ in COLUMNS if is_text}
     try:
-        with pq.ParquetFile(
+        with opened_parquet(
             part.path,
             read_dictionary=[c for c in columns if c in texts],
             pre_buffer=True,

@@ -444,21 +444,31 @@ def look_ahead(
             return Forecast(release, f"{f.code} {f.place}: what a server makes of such files is not known".strip())
         if own and f.code in HIDING and f.severity != NOTE:
             return Forecast(release, f"{f.code} {f.place}: its history may go on unseen".strip())
+    ensemble, certain = quorums.at(newest), all(myid_of(s.directory) >= 0 for s in voters)
+    if ensemble is None and len(servers) == 1:
+        return Forecast(release, "one server was given, and nothing says who votes (--config does)")
     moved = [s.name for s in servers if not unchanged(s, Server(listed(s.directory), s.logs, s.snapshots))]
     stamps = [(f.path, f.stamp) for s in servers for f in s.logs]
     stamps += [(x.path, x.stamp) for s in servers for x in s.snapshots]
     if moved or not all(same_stamp(path, stamp) for path, stamp in stamps):
         return Forecast(release, f"{', '.join(moved) or 'a server'} changed its files while they were read: it runs")
     doubted, applied = doubted_servers(voters, found), applied_by_snapshot(voters)[0]
-    return forecast_of(voters, quorums.numbers, quorums.at(newest), ends, release, doubted, applied)
+    out = forecast_of(voters, quorums.numbers, ensemble, ends, release, doubted, applied, certain)
+    taken = [f"these {len(voters)} servers are all that vote (--config says who does)"] if ensemble is None else []
+    taken += [] if certain else ["ids are not known (there is no file myid): of equal votes anybody's may win"]
+    out.taken = "; ".join(taken)
+    return out
 
 
 def can_be_lost(ahead: Forecast) -> Finding:
     """What the forecast says can be lost, where nothing else says so."""
-    first = ahead.losing[0]
+    first = min(ahead.losing, key=lambda o: not (o.loses or o.may_lose))
+    what = f"{' and '.join(first.started)}, started without the others, elect {first.leader} and "
+    if not (first.loses or first.may_lose):
+        what += f"begin epoch {first.epoch} again, of which {', '.join(first.again)} has transactions"
+        return Finding("CAN_BE_LOST", DANGER, what, servers=first.started)
     lo, hi = (first.loses or first.may_lose)[0]
-    what = f"{' and '.join(first.started)}, started without the others, elect {first.leader} and go on without "
-    what += f"{zxid_text(lo)}..{zxid_text(hi)}, which may have been acknowledged"
+    what += f"go on without {zxid_text(lo)}..{zxid_text(hi)}, which may have been acknowledged"
     return Finding("CAN_BE_LOST", DANGER, what, "", "", -1, lo, hi, first.started)
 
 

@@ -29,9 +29,10 @@ from zabspec.protocols.zookeeper.state import MOST_EPOCHS, WIDTH, counter_of, ep
 from zabspec.protocols.zookeeper.text import SAME
 from zabspec.quorums import MOST, text_of
 
-__all__ = ["ELECTIONS", "Block", "CannotFold", "Folded", "fold"]
+__all__ = ["ELECTIONS", "Block", "CannotFold", "Folded", "fold", "is_open", "variant_of"]
 
 ELECTIONS = 2  # of a run: one that fails may be held again
+TIMEOUTS = 2  # of a run: initLimit, where servers wait for what nobody sends
 KEPT = 500  # ZKDatabase.commitLogCount
 PROPOSALS = WIDTH - 3  # none is made; it says how many transactions a log has room for
 
@@ -42,7 +43,8 @@ class CannotFold(Exception):
 
 @dataclass(frozen=True)
 class Block:
-    """Transactions `lo` to `hi` of one epoch, as the protocol's transaction `model`."""
+    """Transactions `lo` to `hi` of one epoch, as the protocol's transaction `model`; or all that is behind `lo` - 1 and
+    before the epoch after `hi`, where snapshots alone can have it (`is_open`)."""
 
     lo: int
     hi: int
@@ -136,7 +138,7 @@ def fold(
     disks = {ids.index(numbers[s.name]): disk_of(s, release) for s in servers if numbers[s.name] in ids}
     parts = segments(list(disks.values()), ends)
     settled = settled_of(parts, list(disks.values()), ends)
-    ranks = ranked(disks, settled, [hi for _, hi in parts if hi > settled])
+    ranks = ranked(disks, settled, [lo for lo, hi in parts if hi > settled])
     blocks = numbered(parts, settled, ranks)
     model = model_for(release, len(ids), max(ranks.values(), default=0), quorums_of(ensemble))
     names = bindings(model)
@@ -166,7 +168,7 @@ def variant_of(release: str) -> str:
 
 @lru_cache(maxsize=16)
 def model_for(release: str, nodes: int, epochs: int, quorums: str) -> Model:
-    """A model in which nothing fails and nothing is proposed.
+    """A model in which nothing fails but by time, and nothing is proposed.
 
     Raises:
         CannotFold: there is no room for so many epochs.
@@ -177,7 +179,7 @@ def model_for(release: str, nodes: int, epochs: int, quorums: str) -> Model:
     budgets = f"elections={elections},proposals={PROPOSALS},write_errors=0"
     return Model(
         Configuration(
-            "zookeeper", variant_of(release), nodes, UNSET, 0, 0, 0, 0, budgets=budgets, quorums=quorums
+            "zookeeper", variant_of(release), nodes, UNSET, TIMEOUTS, 0, 0, 0, budgets=budgets, quorums=quorums
         )
     )  # fmt: skip
 
@@ -219,17 +221,26 @@ def disk_of(s: Server, release: str) -> Disk:
 
 
 def segments(disks: list[Disk], ends: dict[int, int]) -> list[tuple[int, int]]:
-    """The transactions that there are, cut wherever two servers' logs or newest snapshots begin, end or differ."""
+    """The transactions that there are, cut wherever two servers' logs or newest snapshots begin, end or differ; and
+    those that snapshots alone can have: nothing says how an epoch ended, and a snapshot is of a later one."""
     cuts = {z for d in disks for lo, hi in d.runs for z in (lo - 1, hi)} | {d.base for d in disks}
     cuts |= set(ends.values()) | {d.kept - 1 for d in disks if d.kept}
     out: list[tuple[int, int]] = []
-    for epoch in sorted({z >> 32 for d in disks for _, hi in d.runs for z in (hi, d.base) if z & LOW} |
-                        {d.base >> 32 for d in disks if d.base & LOW}):  # fmt: skip
+    epochs = sorted({z >> 32 for d in disks for z in (*(hi for _, hi in d.runs), d.base) if z})
+    for n, epoch in enumerate(epochs):
         points = sorted({z for z in cuts if z >> 32 == epoch} | {epoch << 32})
         for a, b in pairwise(points):
             if any(d.logged(a + 1, b) or b <= d.base for d in disks):
                 out.append((a + 1, b))
+        following = epochs[n + 1] << 32 if n + 1 < len(epochs) else 0
+        if epoch not in ends and any(following <= d.base for d in disks if following):
+            out.append((points[-1] + 1, following - 1))
     return out
+
+
+def is_open(hi: int) -> bool:
+    """Whether a range is one of which snapshots alone can have something: its end is not known."""
+    return hi & LOW == LOW
 
 
 def is_dead(hi: int, ends: dict[int, int]) -> bool:
@@ -255,7 +266,7 @@ def settled_of(parts: list[tuple[int, int]], disks: list[Disk], ends: dict[int, 
     settled = 0
     for lo, hi in parts:
         if all(holds(d, lo, hi, ends) for d in disks):
-            settled = hi
+            settled = settled if is_open(hi) else hi
         elif not is_dead(hi, ends) or any(d.start.zxid <= hi for d in disks):
             break
     return settled
@@ -292,11 +303,11 @@ def numbered(parts: list[tuple[int, int]], settled: int, ranks: dict[int, int]) 
     for lo, hi in parts:
         if hi <= settled:
             continue
-        same = [b for b in out if b.hi >> 32 == hi >> 32]
+        same = [b for b in out if b.hi >> 32 == lo >> 32]
         counter = counter_of(same[-1].model) + (1 if same[-1].hi + 1 == lo else 2) if same else 1 + (lo & LOW != 1)
         if counter >= WIDTH:
-            raise CannotFold(f"histories of epoch {hi >> 32} part in more than {WIDTH - 1} places ({zxid_text(lo)})")
-        out.append(Block(lo, hi, first_of(ranks[hi >> 32]) + counter))
+            raise CannotFold(f"histories of epoch {lo >> 32} part in more than {WIDTH - 1} places ({zxid_text(lo)})")
+        out.append(Block(lo, hi, first_of(ranks[lo >> 32]) + counter))
     return out
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from traces.record.trace import StepWord
 from traces.record.values import carried
 from traces.zookeeper.agree import locate, read_txn
-from traces.zookeeper.folding import Block, CannotFold, Folded, fold
+from traces.zookeeper.folding import Block, CannotFold, Folded, fold, is_open
 from traces.zookeeper.logs import Reader
 from traces.zookeeper.server import Server
 from zabspec.ensemble import Ensemble
@@ -64,6 +64,7 @@ class Outcome:
         changes: of each of these. later: of each other server, when it is started afterwards.
         loses: what a quorum of the disks has and the history that is served has not. may_lose: the same of what may
             have been on a quorum once. drops: the same of all else. revives: what is served and is on no quorum.
+        again: who has transactions of the epoch that begins: what is written in it has the same zxids.
         run: the steps that lead there.
     """
 
@@ -77,6 +78,7 @@ class Outcome:
     may_lose: Ranges = field(default_factory=list)
     drops: Ranges = field(default_factory=list)
     revives: Ranges = field(default_factory=list)
+    again: list[str] = field(default_factory=list)
     run: list[str] = field(default_factory=list)
 
     @property
@@ -102,7 +104,10 @@ class Forecast:
         unknown: why nothing can be said; empty: something can.
         outcomes: all that there are.
         last_copies: what may have been acknowledged, and is on less than a quorum of disks.
-        states: how many the model has. paths: of first transactions of ranges what they do, where a log has them.
+        states: how many the model has. at_once: whether every order of all servers' steps was gone through.
+        cut_off: some runs have more elections that fail than were gone through.
+        taken: what is taken for granted of who votes, and with which ids; empty: nothing.
+        paths: of first transactions of ranges what they do, where a log has them.
     """
 
     release: str
@@ -110,17 +115,20 @@ class Forecast:
     outcomes: list[Outcome] = field(default_factory=list)
     last_copies: list[LastCopy] = field(default_factory=list)
     states: int = 0
+    at_once: bool = True
+    cut_off: bool = False
+    taken: str = ""
     paths: dict[int, str] = field(default_factory=dict)
 
     @property
     def losing(self) -> list[Outcome]:
-        """Outcomes in which something that may have been acknowledged is lost."""
-        return [o for o in self.outcomes if o.loses or o.may_lose]
+        """Outcomes in which something that may have been acknowledged is lost, or may be by what is written then."""
+        return [o for o in self.outcomes if o.loses or o.may_lose or o.again]
 
 
 def forecast_of(
     servers: Sequence[Server], numbers: dict[str, int], ensemble: Ensemble | None, ends: dict[int, int], release: str,
-    doubted: Sequence[str] = (), applied: int = 0,
+    doubted: Sequence[str] = (), applied: int = 0, certain: bool = True,
 ) -> Forecast:  # fmt: skip
     """Forecast what starting these servers can come to.
 
@@ -128,11 +136,11 @@ def forecast_of(
         numbers: the id of each server by its name. ensemble: who votes; None: majorities of these servers.
         ends: of an epoch the last transaction that histories go on from.
         doubted: servers that may have lost what they had. applied: the last transaction that a snapshot shows as
-            applied.
+            applied. certain: whether the ids are known; of equal votes anybody's may win otherwise.
     """
     try:
         folded = fold(servers, numbers, ensemble, ends, release)
-        out = Search(folded, frozenset(doubted), applied).forecast()
+        out = Search(folded, frozenset(doubted), applied, certain).forecast()
         out.paths = paths_of(out, servers)
         return out
     except CannotFold as problem:
@@ -166,13 +174,15 @@ class End:
 class Search:
     """The runs of a state of the protocol."""
 
-    def __init__(self, folded: Folded, doubted: frozenset[str], applied: int) -> None:
-        self.folded, self.state, self.names, self.applied = folded, folded.state, folded.names, applied
+    def __init__(self, folded: Folded, doubted: frozenset[str], applied: int, certain: bool) -> None:
+        self.folded, self.state, self.names = folded, folded.state, folded.names
+        self.applied, self.certain = applied, certain
         self.nodes = len(folded.numbers)
         self.trees = {p: int(on_disk(self.state, p)) for p in folded.disks}
         given = {p for p in folded.disks if folded.name(p) in doubted}
         self.doubted = given | {p for p in range(self.nodes) if p not in folded.disks}
         self.states = 0
+        self.cut_off = False
 
     def forecast(self) -> Forecast:
         """
@@ -196,7 +206,9 @@ class Search:
                     last.hi = b.hi
                 else:
                     out.last_copies.append(LastCopy(b.lo, b.hi, names))
-        out.states = self.states
+        able = frozenset(p for p in self.folded.disks if not self.state.refused[p])
+        out.states, out.at_once = self.states, able in set(self.sets()) or not out.outcomes
+        out.cut_off = self.cut_off
         return out
 
     def is_quorum(self, members: set[int] | frozenset[int]) -> bool:
@@ -230,23 +242,32 @@ class Search:
 
     def possible(self, s: StateView, members: frozenset[int]) -> list[int]:
         """The steps of these servers. Of equal votes the larger id wins (FastLeaderElection.totalOrderPredicate); who
-        elects is none of them while another is in a term."""
+        elects is none of them while another is in a term. Time passes (initLimit) where nothing else can be done and
+        nobody serves."""
         out = [0] * (self.folded.model.most_steps + 1)
         self.names["enabled"](s, out)
         ended = all(s.role[p] == LOOKING for p in members)
-        found = []
+        found, waits = [], []
         for word in out[1 : out[0] + 1]:
             step = StepWord.of(word)
             if step.process not in members:
+                continue
+            if step.kind == "timeout":
+                waits.append(word)
                 continue
             if step.kind == "elect":
                 quorum = {p for p in range(self.nodes) if step.operands["quorum"] >> p & 1}
                 if not ended or not quorum <= members or not all(self.wins(s, step.process, p) for p in quorum):
                     continue
             found.append(word)
+        if not found and not any(s.role[p] == LEADING and s.phase[p] == SERVING for p in members):
+            return waits
         return found
 
     def wins(self, s: StateView, l: int, f: int) -> bool:
+        """Whether of two votes that of l is taken; which of equal ones, only where ids are known."""
+        if not self.certain:
+            return bool(self.names["outranks"](s, l, f))
         votes = SimpleNamespace(vote_epoch=s.current_epoch, vote_zxid=s.last_processed, voted=range(self.nodes))
         return bool(exceeds(votes, l, f))
 
@@ -293,9 +314,16 @@ class Search:
         return out
 
     def lasting(self, ends: list[End], members: frozenset[int]) -> list[End]:
-        """Those that are not only elections that failed and left all as it was: these are held again, until one of the
-        others is what comes."""
-        out = [e for e in ends if self.leader_of(e, members) is not None or not self.is_as_before(e.state, members)]
+        """Those that are no elections that failed, and that are held again until one of the others is what comes: all
+        is as it was, or the run has no election left to go on with, which is told."""
+        out, cut = [], False
+        for e in ends:
+            failed = e.stays and self.leader_of(e, members) is None
+            if not failed or (e.state.elections_left and not self.is_as_before(e.state, members)):
+                out.append(e)
+            else:
+                cut = cut or not self.is_as_before(e.state, members)
+        self.cut_off = self.cut_off or bool(cut and out)
         return out or ends
 
     def leader_of(self, end: End, members: frozenset[int]) -> int | None:
@@ -337,6 +365,8 @@ class Search:
         if step.kind in ("follower_learns", "leader_learns"):
             other = o["leader"] if step.kind == "follower_learns" else o["follower"]
             return f"{name(p)} learns that its connection to {name(other)} is closed"
+        if step.kind == "timeout":
+            return f"{name(p)} has waited for initLimit"
         return f"{name(p)}: {self.folded.model.program.actions[o['which']]}"
 
     def packet(self, message: Any) -> str:
@@ -362,7 +392,9 @@ class Search:
             return out
         tree = int(s.tree[leader])
         out.leader, out.epoch = name(leader), self.folded.epoch(int(s.term[leader]))
-        out.last = max((b.hi for b in self.folded.blocks if tree >> b.model & 1), default=0)
+        named = (b.hi for b in self.folded.blocks if tree >> b.model & 1 and not is_open(b.hi))
+        own = self.folded.disks[leader].start.zxid if tree == self.trees[leader] else 0
+        out.last = max(own, *named, 0)
         out.changes = [self.change(s, p, tree) for p in sorted(quorum)]
         for p in sorted(set(self.folded.disks) - quorum):
             if s.refused[p]:
@@ -405,5 +437,7 @@ class Search:
                 may_lose |= bit
             elif have:
                 drops |= bit
+        same = sum(1 << b.model for b in self.folded.blocks if b.lo >> 32 == out.epoch)
+        out.again = [self.folded.name(p) for p, own in self.trees.items() if own & same]
         ranges = self.folded.ranges
         out.loses, out.may_lose, out.drops, out.revives = map(ranges, (loses, may_lose, drops, revives))

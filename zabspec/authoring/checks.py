@@ -21,6 +21,7 @@ from zabspec.language.lang import MessageName
 from zabspec.language.place import Place
 from zabspec.language.reference import MessageView, RecordValue, StateView
 from zabspec.language.schema import NODE, Field, Role
+from zabspec.roles import type_name
 from zabspec.worlds.actor import LEADING
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS, DATAGRAMS
 
@@ -261,6 +262,10 @@ def check_declared_roles(name: str, declared: Declaration, functions: Mapping[st
             raise misdeclared(name, at, f"s.{role.upper()} is a constant already: call role {role} something else")
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_OF_PROCESSES:
             raise misdeclared(name, at, f"role {role} has 1 to {MOST_OF_PROCESSES} processes, not {count!r}")
+        known = vars(declared.text).get(kind := type_name(role))
+        if known is not None and (getattr(known, "__name__", ""), hasattr(known, "__supertype__")) != (kind, True):
+            said = f'{kind} is the type of role {role}: {kind} = NewType("{kind}", Node)'
+            raise misdeclared(name, ("constant", kind), said)
     if not declared.roles:
         return
     if sum(declared.roles.values()) > MOST_OF_PROCESSES:

@@ -658,6 +658,8 @@ class _Reader:
             raise self.fail(function, f"{what}: {said}: make them alike")
 
     def text(self) -> ProtocolSource:
+        if self.checked:
+            check_declared_roles(self.name, self.declared, self.functions)
         given = self.functions.values()
         actions = tuple(replace(f.made_action, role=self.role_of(f)) for f in given if hasattr(f, "made_action"))
         changes = tuple(f.made_change for f in given if hasattr(f, "made_change"))
@@ -766,7 +768,6 @@ class _Reader:
         actions, changes = marked.actions, marked.changes
         starts = [s.function for s in self.declared.starts]
         self.check_own_words()
-        check_declared_roles(self.name, self.declared, self.functions)
         self.check_hooks()
         check_world(self.name, self.declared, self.functions)
         check_budgets(self.name, self.declared, (name for name, b in BUDGETS.items() if self.declared.world in b.usual))

@@ -26,6 +26,7 @@ __all__ = ["RoleTypes", "check_processes"]
 
 ANY = ""  # of a process: its role is not known
 NOTHING = "nobody"  # NOBODY, which is of every role
+OF_ROLE = {"processes": 1, "any_of": 1, "only": 1, "is_a": 2, "is_quorum": 2}  # which argument is a role
 
 
 @dataclass(frozen=True)
@@ -217,6 +218,9 @@ class Reader:
         Raises:
             ProtocolError: a process of another role stands where one of a certain role is wanted.
         """
+        for name, at in OF_ROLE.items():
+            for call in self.calls(name):
+                self.check_role(call, at)
         for part in ast.walk(self.node):
             match part:
                 case ast.Subscript():
@@ -234,6 +238,12 @@ class Reader:
                         self.check_kept(part, ast.unparse(place), Value("process", inner.role), value)
                 case ast.Call(func=ast.Name()):
                     self.check_call(part)
+
+    def check_role(self, node: ast.Call, at: int) -> None:
+        """An argument of a call is a role."""
+        there = [*map(type_name, self.types.roles)]
+        if at < len(node.args) and ast.unparse(node.args[at]) not in there:
+            raise self.fail(node, f"{ast.unparse(node.args[at])} is no role; there are {', '.join(there)}")
 
     def check_kept(self, node: ast.AST, where: str, wanted: Value | None, given: ast.expr) -> None:
         """A value is kept, passed or given back where one of a certain role is wanted."""
@@ -254,8 +264,9 @@ class Reader:
         """How a sentence says what a value is instead."""
         if found.role:
             return f"is of role {found.role}"
-        asks = f": ask is_a(s, {ast.unparse(given)}, {type_name(wanted.role)}) first" * isinstance(given, ast.Name)
-        return f"may be of any role: annotate it{asks if wanted.what == 'process' else ''}"
+        if wanted.what == "process" and isinstance(given, ast.Name):
+            return f"may be of any role: annotate it, or ask is_a(s, {given.id}, {type_name(wanted.role)}) first"
+        return "may be of any role"
 
     def check_index(self, node: ast.Subscript) -> None:
         """The process that a field is of."""

@@ -447,6 +447,8 @@ class Expressions:
     def is_a(self, node: ast.Call) -> t.Expr:
         """Whether a process is of a role."""
         self.about_roles(node, "is_a", "the state, a process and a role", 3, 3)
+        if any(isinstance(part, ast.Call) for part in ast.walk(node.args[1])):  # it would be called twice
+            raise self.fail(node, f"is_a asks of a process that has a name: {GIVE_A_NAME}")
         role, process = self.role(node, 2), self.integer(node.args[1])
         first, last = t.Const(t.INT, role.first), t.Const(t.INT, role.end - 1)
         parts: list[t.Expr] = [t.Compare(t.BOOL, ">=", process, first), t.Compare(t.BOOL, "<=", process, last)]

@@ -16,25 +16,25 @@ __all__ = ["named_by", "naming_processes", "process_name", "record_text", "value
 
 A = ParamSpec("A")
 R = TypeVar("R")
-T = TypeVar("T", bound="Told")
+T = TypeVar("T", bound="OfModel")
 
 
 PROCESS = re.compile(r"\bp([0-6])\b")  # a process in a sentence
 _roles: ContextVar[Roles | None] = ContextVar("roles", default=None)  # by which processes are named meanwhile
 
 
-class Played(Protocol):
-    """What says which roles there are."""
+class WithRoles(Protocol):
+    """The parameters of a model."""
 
     @property
     def played(self) -> Roles | None: ...
 
 
-class Told(Protocol):
+class OfModel(Protocol):
     """What a person is told of: a run of a model."""
 
     @property
-    def configuration(self) -> Played: ...
+    def configuration(self) -> WithRoles: ...
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from zabspec.language import Field, MessageUnion, Record
 from zabspec.language.kinds import Kind
 from zabspec.properties import Property
 from zabspec.quorums import MOST, system_of
-from zabspec.roles import roles_of
+from zabspec.roles import Roles, roles_of
 from zabspec.worlds import over_connections, over_datagrams
 from zabspec.worlds.priority import ORDERING
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS
@@ -199,6 +199,11 @@ class Protocol:
     def amounts(self) -> Mapping[str, int]:
         """What a question may say how much there is of: its roles, and its budgets."""
         return {**self.declared.roles, **self.budgets}
+
+    @property
+    def usual_roles(self) -> Roles | None:
+        """Its roles, with as many processes as it declares; None: it declares none."""
+        return Roles.of(self.declared.roles) if self.declared.roles else None
 
     def roles(self, amounts: str) -> str:
         """Of what `own_budgets` gives, the sizes of roles; empty: it declares none.

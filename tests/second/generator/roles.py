@@ -95,7 +95,7 @@ class Roles:
         each = ["    for q in processes(s, Server):", "        send(s, p, q, REQUEST(who=p))"]
         self.parts += [
             ["def may_ask(s: State, p: Client) -> bool:", "    return not s.asked[p]"],
-            [f'@action(when=may_ask, budget="{random.choice(list(self.builder.words.budgets))}")',
+            ['@action(when=may_ask, budget="requests")',
              "def asks(s: State, p: Client) -> None:", "    s.asked[p] = True", *random.choice((one, each))],
         ]  # fmt: skip
 

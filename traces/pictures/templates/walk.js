@@ -64,16 +64,18 @@ const runs = [...document.querySelectorAll("section.run")].map(section => {
     copy.removeAttribute("id");
     now.replaceChildren(make("h4", `Step ${step} of ${data.count}`), ...copy.childNodes);
     for (const d of state.querySelectorAll("details")) opened.set(d.firstChild.textContent, d.open);
-    const of = kept => data.fields.filter(f => f.kept === kept);
-    const part = (title, fields, only, usual) => folded(title, table(step, fields, only), opened.get(title) ?? usual);
+    const part = (title, kept, only, usual) => {
+      const fields = data.fields.filter(f => f.kept === kept);
+      return fields.length ? [folded(title, table(step, fields, only), opened.get(title) ?? usual)] : [];
+    };
     state.replaceChildren(
-      part("What changed, before \u2192 after", of("process"), true, true),
-      part("The whole state", of("process"), false, false),
-      part("The network", of("network"), false, false),
-      part("What the checker notes", of("checker"), false, false),
+      ...part("What changed, before \u2192 after", "process", true, true),
+      ...part("The whole state", "process", false, false),
+      ...part("The network", "network", false, false),
+      ...part("What the checker notes", "checker", false, false),
     );
-    unfold(items[step - 1].closest("details.quiet")?.dataset.part);
     if (!scroll) return;
+    unfold(items[step - 1].closest("details.steps-folded")?.dataset.part);
     const row = grounds(step).find(x => x.getClientRects().length);
     if (row) row.scrollIntoView({ block: "center", inline: "nearest" });
   }
@@ -81,12 +83,12 @@ const runs = [...document.querySelectorAll("section.run")].map(section => {
   // a step's ground in the diagram, of which there is one for a phone and one for what is wider
   const grounds = step => [...section.querySelectorAll(`.diagram g.ground[data-step="${step}"]`)];
 
-  // a quiet stretch is folded in the diagram and in the text alike
-  const quiet = [...section.querySelectorAll("details.quiet")];
+  // a stretch is folded in the diagram and in the text alike
+  const stretches = [...section.querySelectorAll("details.steps-folded")];
   function unfold(part, open = true) {
-    for (const e of quiet) if (e.dataset.part === part) e.open = open;
+    for (const e of stretches) if (e.dataset.part === part) e.open = open;
   }
-  for (const e of quiet) e.addEventListener("toggle", () => unfold(e.dataset.part, e.open));
+  for (const e of stretches) e.addEventListener("toggle", () => unfold(e.dataset.part, e.open));
 
   // from one step to the next no trace is left for Back; of a jump one is
   function go(step, jump = true, scroll = true) {

@@ -1,4 +1,4 @@
-"""The stretches of a run in which nothing happens that a reader looks for: they are folded, in the diagram and in the
+"""The stretches of a run in which nothing happens that is told: they are folded, in the diagram and in the
 text alike."""
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def parts(picture: Picture) -> list[tuple[int, int, bool]]:
     out: list[tuple[int, int, bool]] = []
     for keep, group in groupby(enumerate(kept, 1), key=lambda each: each[1]):
         numbers = [number for number, _ in group]
-        first, last, quiet = numbers[0], numbers[-1], not keep and len(numbers) >= LEAST
-        if out and not quiet and not out[-1][2]:
+        first, last, fold = numbers[0], numbers[-1], not keep and len(numbers) >= LEAST
+        if out and not fold and not out[-1][2]:
             out[-1] = (out[-1][0], last, False)
         else:
-            out.append((first, last, quiet))
+            out.append((first, last, fold))
     return out

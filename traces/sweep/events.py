@@ -1,0 +1,41 @@
+"""What happens in the runs of a sweep, as rows of an event table whose runs have the numbers of configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from traces.sweep.grid import Grid
+from traces.tables.recorded import ready_field, refuse_quorums, rows_of_run
+from traces.tables.table import TableError
+from zabspec.protocols.registry import PROTOCOLS
+from zabspec.simulator.run import SimulationError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["check_events", "events_of"]
+
+
+def events_of(question: Grid, number: int, every: bool = False) -> Iterator[pa.Table]:
+    """Play a configuration, listened to, and give its rows; none, if it comes to no end: `error` of its row says why.
+
+    Args:
+        every: also what no property speaks of (messages, timers, faults).
+    """
+    try:
+        yield rows_of_run(question.run(number), number, every=every).as_table()
+    except SimulationError:
+        return
+
+
+def check_events(question: Grid) -> None:
+    """
+    Raises:
+        TableError: events cannot be noted of runs of a protocol, or majorities are not their quorums.
+    """
+    refuse_quorums(question.quorums)
+    for protocol in question.protocol:
+        if not PROTOCOLS[protocol].declared.replicas:
+            raise TableError(f"the events of a sweep are those of replicas, and {protocol} declares none")
+        ready_field(protocol)

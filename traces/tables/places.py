@@ -1,0 +1,123 @@
+"""Where a table is: a path of this machine, or an address.
+
+An address whose scheme pyarrow has a file system for is read by it, wherever files are; any other is Spark's to read.
+What is secret in an address (who asks, with which key, and options behind a question mark) is in no word that is said
+of it, and in none of what a file system says either.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import IO, Any
+
+from zabspec.files import Unreadable, place_of, without_secrets
+
+__all__ = ["Address", "Place", "address_of", "cleaned"]
+
+BY_ARROW = (
+    "s3",
+    "gs",
+    "gcs",
+)  # the object stores whose file systems pyarrow has, and that say a file by bucket and key
+TABLE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2}", re.ASCII)
+SECRET = "***"
+
+
+@dataclass(frozen=True, repr=False)
+class Address:
+    """An address of a table, or of one of its files.
+
+    Attributes:
+        text: as it was given, with what is secret in it.
+    """
+
+    text: str
+
+    def __str__(self) -> str:
+        """It, without what is secret in it."""
+        return without_secrets(self.text)
+
+    __repr__ = __str__
+
+    @property
+    def scheme(self) -> str:
+        """What it begins with; empty: it is a table of a catalog."""
+        return self.text.partition("://")[0].lower() if "://" in self.text else ""
+
+    @property
+    def by_arrow(self) -> bool:
+        """Whether pyarrow has a file system for it."""
+        return self.scheme in BY_ARROW
+
+    def system(self) -> tuple[Any, str]:
+        """The file system, and what it calls the place.
+
+        Raises:
+            OSError, ValueError: there is none.
+        """
+        system, inner = file_systems().FileSystem.from_uri(self.text)
+        return system, str(inner)
+
+    def below(self, inner: str) -> Address:
+        """The address of a file, by what the file system calls it."""
+        scheme, _, rest = self.text.partition("://")
+        path, mark, options = rest.partition("?")
+        who, at, _ = path.rpartition("@")
+        return Address(f"{scheme}://{who}{at}{inner}{mark}{options}")
+
+    def open(self) -> IO[bytes]:
+        """Open the file for reading.
+
+        Raises:
+            OSError, ValueError: it cannot be opened.
+        """
+        system, inner = self.system()
+        opened: IO[bytes] = system.open_input_file(inner)
+        return opened
+
+    def files(self) -> list[Address]:
+        """It, or every Parquet file below it that is not hidden, in order.
+
+        Raises:
+            OSError, ValueError: it cannot be looked into.
+        """
+        fs = file_systems()
+        system, inner = self.system()
+        if system.get_file_info(inner).type == fs.FileType.File:
+            return [self]
+        found = system.get_file_info(fs.FileSelector(inner, recursive=True, allow_not_found=True))
+        names = sorted(f.path for f in found if f.type == fs.FileType.File and f.path.endswith(".parquet"))
+        under = len(inner.rstrip("/")) + 1
+        return [self.below(n) for n in names if not any(part[0] in "._" for part in n[under:].split("/") if part)]
+
+
+Place = Path | Address
+
+
+def file_systems() -> Any:
+    """pyarrow's file systems; it does not say what it exports."""
+    return import_module("pyarrow.fs")
+
+
+def address_of(name: str) -> Address | None:
+    """Return the address that a name is; None: it is a path of this machine."""
+    try:
+        path = place_of(name)
+    except Unreadable:
+        return Address(name)
+    return Address(name) if TABLE.fullmatch(name) and not name.endswith(".parquet") and not path.exists() else None
+
+
+def cleaned(said: str, address: Address) -> str:
+    """Return what was said of an address, without what is secret in it."""
+    _, _, rest = address.text.partition("://")
+    path, _, options = rest.partition("?")
+    who = path.rpartition("@")[0]
+    secrets = [address.text, rest, options, who, *who.split(":"), *(o.partition("=")[2] for o in options.split("&"))]
+    said = said.replace(address.text, str(address))
+    for secret in sorted((s for s in secrets if len(s) > 2), key=len, reverse=True):
+        said = said.replace(secret, SECRET)
+    return said
