@@ -203,7 +203,8 @@ class Jobs:
         from_here = " from there" if here else ""
         names = joined([v.property.name for v in shown])
         what = f"violates {names}" if goal == VIOLATION else f"meets the premise of {names}"
-        return FOUND, f"a shortest way{from_here} that {what}: {counted(len(words), 'step')}", address.text
+        how = f"a way, perhaps not the shortest ({nothing})," if nothing else "a shortest way"
+        return FOUND, f"{how}{from_here} that {what}: {counted(len(words), 'step')}", address.text
 
     def sought(self, job: Job, found: Served, begin: Place, model: ContinuedModel, p: Property) -> tuple[str, str, str]:
         """Look for a state of which an expression is true: how it ended, what there is to say, and the address."""
@@ -218,7 +219,8 @@ class Jobs:
         return FOUND, f"a shortest way to a state with {p.name}: {counted(len(words), 'step')}", address.text
 
     def to_violation(self, found: Served, name: str, watch: Watch) -> tuple[tuple[int, ...] | None, str]:
-        """The shortest run that violates a property, or any; else why there is none."""
+        """The shortest run that violates a property, or any; else why there is none. Beside a run: why a shorter one is
+        not excluded."""
         request = ExploreRequest(
             found.request.model,
             properties=(name,) if name else found.request.properties,
@@ -232,7 +234,7 @@ class Jobs:
         )
         for run in (report.counterexamples[n] for n in wanted if n in report.counterexamples):
             if run.trace is not None and not run.trouble:
-                return run.trace.schedule, ""
+                return run.trace.schedule, "not all states were looked at" if report.exploration.narrowed else ""
             raise NoVerdict(run.trouble)
         return None, report.sentence
 
