@@ -22,6 +22,7 @@ from checker.walk.searching import searched
 from checker.walk.served import Served, Serving
 from traces.explain.names import counted, joined
 from traces.walk.address import Address
+from traces.walk.saved import check_current
 from traces.walk.walker import VIOLATED, Place, Verdict, WalkError
 from zabspec.language.source import LanguageError
 from zabspec.model import ConfigError
@@ -104,6 +105,7 @@ class Jobs:
             WalkError: there is no such property, or too many jobs are running.
         """
         with self.serving.at(address) as (found, place, _):
+            check_current(found.walker)
             names = {v.property.name for v in place.verdicts}
         if name not in names and (name or here or goal != VIOLATION):
             raise WalkError(f"no property {name[:60]!r} is judged in this walk")
@@ -119,6 +121,7 @@ class Jobs:
             WalkError: it is no expression, or too many jobs are running.
         """
         with self.serving.at(address) as (found, place, _):
+            check_current(found.walker)
             model, begin = found.walker.model, place if here else found.walker.start
             p, functions = searched(expression, model)
         continued_model = ContinuedModel(model.configuration, begin.state.key(), functions)

@@ -365,6 +365,9 @@ def test_a_file_that_is_edited_is_read_again(tmp_path: Path) -> None:
     assert not give("watch", address=view["address"]).json["changed"]
     file.write_text(f"{text}\n# a remark\n", "utf-8")
     assert give("watch", address=view["address"]).json["changed"]
+    for asked in ("trace", "job", "search"):  # these would be of the text that there is
+        found = give(asked, address=view["address"], goal="violation", property="", here=False, expression="NODES == 1")
+        assert "has to be read again first" in found.json["error"]
     again = give("reload", address=view["address"]).json
     assert "all 2 steps are possible as before" in again["sentence"]
     assert give("view", address=again["address"]).json["place"] == view["place"]
