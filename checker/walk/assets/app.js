@@ -167,6 +167,7 @@ async function begin() {
   backend = saved ? await FileBackend.open(saved.textContent.trim()) : new ServerBackend(takeToken());
   const ask = location.hash.slice(1);
   addEventListener("keydown", pressed);
+  addEventListener("resize", () => { if (view) showLanes(view, go); });  // a phone that is turned has other lanes
   if (backend.serves) look();
   addEventListener("popstate", () => { if (location.hash.length > 1) open(location.hash.slice(1), "keep"); });
   if (!backend.token && backend.serves) {
