@@ -179,7 +179,7 @@ class Service:
                 "fields": [list(each) for each in first.fields],
                 "address": theirs.address(result.end.path, min(first.at, taken)).text,
             },
-            "alone": list(result.alone),
+            "uncompared": list(result.alone),
         }
 
     def job(self, given: Fields) -> dict[str, Any]:
