@@ -24,7 +24,7 @@ from tests.zookeeper.test_danger import (
     tail,
 )
 from tests.zookeeper.test_findings import OLD, TXNS
-from tests.zookeeper.written import Written, ensemble, history, server, snapshot_bytes, tree_of, zxid
+from tests.zookeeper.written import Txn, Written, create, ensemble, history, server, snapshot_bytes, tree_of, zxid
 from traces.zookeeper import audit as auditing
 from traces.zookeeper import forecast
 from traces.zookeeper.audit import Audit, audit
@@ -155,6 +155,20 @@ def test_a_hang_ends_by_time_and_another_election(tmp_path: Path) -> None:
     assert ahead.cut_off
     assert "2 elections fail" in "".join(forecast_lines(ahead))
     assert not ahead_of(audited(tmp_path / "newer", [server(OLD), server(OLD), server(OLD[:-1])])).cut_off
+
+
+def test_a_committed_log_has_what_a_start_keeps_of_it(tmp_path: Path) -> None:
+    """500 transactions: who is further behind gets a snapshot."""
+    txns = [Txn(zxid(1, n), *create(f"/k{n}")) for n in range(1, 601)]
+    ahead = ahead_of(audited(tmp_path, [server(txns), server(txns[:101]), server(txns[:100])]))
+    sent = [[x.split()[2] for x in o.run if "receives DIFF" in x or "receives SNAP" in x] for o in ahead.outcomes]
+    assert sent == [["DIFF"], ["SNAP"], ["DIFF"]]
+    assert [o.revives for o in ahead.outcomes[:2]] == [[(zxid(1, 102), zxid(1, 600))]] * 2
+
+
+def test_what_there_is_no_time_for_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forecast, "MOST_STATES", 50)
+    assert ahead_of(audited(tmp_path, alike())).unknown == "there are more than 50 states to look at"
 
 
 def test_what_snapshots_alone_have_can_be_lost_too(tmp_path: Path) -> None:
