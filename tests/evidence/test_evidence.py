@@ -335,7 +335,8 @@ def outcome(**changes: Any) -> Any:
         "question": SimpleNamespace(
             clauses=("links",), with_premise=[agreement], assumed=(), configuration=Configuration(nodes=3)
         ),
-        "refuted": {}, "obstacles": [], "errors": [], "groundless": [], "unreached": [], "premises": object(),
+        "refuted": {}, "obstacles": [], "errors": [], "groundless": [], "unreached": [],
+        "premises": SimpleNamespace(trouble=""), "unasked": 0, "taken": [],
         "granted": ["3 processes"], "within": (),
     }  # fmt: skip
     return SimpleNamespace(**base | changes)
@@ -367,6 +368,11 @@ def test_what_is_undecided_is_not_kept(monkeypatch: pytest.MonkeyPatch, tmp_path
     undecided.verdicts[1].holds, undecided.verdicts[1].word = False, "undecided"
     entry = claimed(monkeypatch, undecided)
     assert (entry.claims, entry.final) == ({"agreement": "undecided"}, False)
+    for changes in (
+        {"unasked": 1}, {"premises": SimpleNamespace(trouble="no time")}, {"taken": [SimpleNamespace(undecided="it")]},
+    ):  # fmt: skip
+        assert not claimed(monkeypatch, outcome(**changes)).final, changes
+    assert claimed(monkeypatch, outcome(obstacles=["a step can meet an error"])).final
     store.keep(INDUCTIVE, entry, "")
     assert store.kept(INDUCTIVE, entry.digest, entry.request, "") is None
     good = claimed(monkeypatch, outcome())
