@@ -92,7 +92,7 @@ class Service:
             "address": address.text,
             "command": f"zabcheck walk {quote(address.text)}",
             "about": about(found.walker),
-            "watched": not found.walker.model.protocol.text.released,
+            "reloads": not found.walker.model.protocol.text.released,
             "place": shown(here),
             "ahead": len(whole.path) - len(here.path),
         }
