@@ -200,6 +200,7 @@ def test_groups_and_servers_that_are_not_given_count(tmp_path: Path) -> None:
     """Two of three that the configuration has: they are the only quorum, and the third may have had what one has."""
     ahead = ahead_of(audited(tmp_path, [server([*TXNS, *tail(2)]), server(TXNS)], config=CONFIG))
     assert [o.started for o in ahead.outcomes] == [PAIRS[0]]
+    assert ahead.taken.startswith("server 3, which was not given, is not started")
     assert [(c.lo, c.hi) for c in ahead.last_copies] == [(zxid(3, 7), zxid(3, 8))]
     weighted = CONFIG + "\ngroup.1=1:2:3\nweight.1=3\nweight.2=1\nweight.3=1\n"
     alone = ahead_of(audited(tmp_path / "w", alike(), config=weighted))
