@@ -10,22 +10,32 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from checker.report.result import Result, Verdict
-from zabspec.deprecated import with_old_keys
 
 if TYPE_CHECKING:
+    from checker.ci.result import CheckResult
+    from checker.report.audit import AuditReport
     from checker.report.induction import InductionReport
     from checker.report.judged import JudgedTable
     from checker.report.replayed import ReplayResult
     from checker.report.report import Report
+    from checker.report.shortened import Shortening
     from checker.report.simulated import Simulation
+    from checker.requests.quorums import Quorums
+    from checker.zookeeper.record import RowOutcome
     from traces.judging.sentence import Violation
     from traces.judging.totals import Totals
     from traces.record.trace import Step, Trace
     from traces.replay.replay import Replayed as Played
+    from traces.zookeeper.findings import Finding as ZooKeeperFinding
     from zabspec.model import Configuration
     from zabspec.simulator.run import Run
+    from zabspec.timed.planned import CapacityPlan
+    from zabspec.timed.setting import Setting
 
-__all__ = ["Explored", "Inductive", "Judged", "Replayed", "Simulated", "Verdict"]
+__all__ = [
+    "Audited", "Checked", "Explored", "Exported", "Inductive", "Judged", "Minimised", "Planned", "QuorumsChecked",
+    "Replayed", "Simulated", "TrackRecord", "Verdict",
+]  # fmt: skip
 
 HELD = 0
 
@@ -58,6 +68,38 @@ class Answered:
         from checker.report.formats.terminal import plain_text
 
         return plain_text(self._result)
+
+    def as_json(self) -> Any:
+        """What the command writes with `--json`, as JSON values."""
+        from checker.report.formats.json_text import json_of
+
+        return json_of(self._result)
+
+    def html(self) -> str:
+        """The answer as a page that needs nothing else.
+
+        Raises:
+            NoVerdict: what is to be drawn is not so.
+        """
+        from checker.report.formats.html import as_html
+
+        return as_html(self._result).decode()
+
+    @property
+    def runs(self) -> Mapping[str, Trace]:
+        """The run of each verdict that has one."""
+        return {name: v.trace for name, v in self.verdicts.items() if v.trace is not None}
+
+    def picture(self) -> str:
+        """The first run as a diagram in SVG; empty: the answer has no run.
+
+        Raises:
+            TraceError: the run does not break the property that it is said to break.
+        """
+        from traces.pictures import to_svg
+
+        first = next(iter(self.runs.values()), None)
+        return "" if first is None else to_svg(first)
 
     @property
     def passed(self) -> bool:
@@ -122,11 +164,6 @@ class Explored(Answered):
         """Whether no state is left to look at."""
         return self.report.exploration.complete
 
-    def as_json(self) -> dict[str, Any]:
-        """The report of `--json` (`docs/report.md`)."""
-        written: dict[str, Any] = with_old_keys(self.report.kind, self.report.as_json())
-        return written
-
 
 class Simulated(Answered):
     """What a run of the simulator came to.
@@ -175,6 +212,11 @@ class Replayed(Answered):
         self.played: Played = replayed.played
 
     @property
+    def runs(self) -> Mapping[str, Trace]:
+        """The trace, under the property that it breaks or puts to the test."""
+        return {self.trace.property_name or self.trace.premise_of: self.trace}
+
+    @property
     def steps(self) -> Sequence[Step]:
         """The steps, as the simulator took them."""
         return self.played.steps
@@ -219,3 +261,110 @@ class Inductive(Answered):
     def granted(self) -> Sequence[str]:
         """What every answer takes for granted, a sentence each."""
         return tuple(self.outcome.granted)
+
+
+class Audited(Answered):
+    """What an audit of data directories came to.
+
+    Attributes:
+        audit: findings, and what each server starts with.
+    """
+
+    def __init__(self, report: AuditReport) -> None:
+        super().__init__(report)
+        self.audit = report.audit
+
+    @property
+    def findings(self) -> Sequence[ZooKeeperFinding]:
+        """What was found, the worst first as the command prints it."""
+        return tuple(self.audit.findings)
+
+
+class Planned(Answered):
+    """What an ensemble may be expected to do.
+
+    Attributes:
+        setting: what was simulated.
+        plan: throughput in operations a second, latency in nanoseconds, and what bounds them.
+    """
+
+    def __init__(self, result: Result, setting: Setting, plan: CapacityPlan) -> None:
+        super().__init__(result)
+        self.setting = setting
+        self.plan = plan
+
+
+class QuorumsChecked(Answered):
+    """Whether the quorums of a configuration intersect.
+
+    Attributes:
+        found: the quorums, two that are disjoint if there are, and what the ensemble survives.
+    """
+
+    def __init__(self, result: Result, found: Quorums) -> None:
+        super().__init__(result)
+        self.found = found
+
+
+class Minimised(Answered):
+    """A counterexample, shortened.
+
+    Attributes:
+        trace: the shorter one, verified and replayed.
+        steps_before: how many steps there were.
+        shortest: whether none is shorter with its configuration.
+    """
+
+    def __init__(self, result: Result, found: Shortening) -> None:
+        super().__init__(result)
+        self.trace = found.trace
+        self.steps_before = found.before
+        self.shortest = found.shortest
+
+    @property
+    def runs(self) -> Mapping[str, Trace]:
+        """The shorter trace."""
+        return {self.trace.property_name: self.trace}
+
+
+class Exported(Answered):
+    """A trace in another form.
+
+    Attributes:
+        trace: the trace.
+        data: the form, as the file has it.
+    """
+
+    def __init__(self, result: Result, trace: Trace, data: bytes) -> None:
+        super().__init__(result)
+        self.trace = trace
+        self.data = data
+
+    @property
+    def runs(self) -> Mapping[str, Trace]:
+        """The trace."""
+        return {self.trace.property_name or self.trace.premise_of: self.trace}
+
+
+class Checked(Answered):
+    """What the checks of a file came to.
+
+    Attributes:
+        outcomes: of each check, what was found and what differs.
+    """
+
+    def __init__(self, result: CheckResult) -> None:
+        super().__init__(result)
+        self.outcomes = tuple(result.outcomes)
+
+
+class TrackRecord(Answered):
+    """Known bugs of ZooKeeper, found again.
+
+    Attributes:
+        rows: each with the run that breaks its release and what its fix changes.
+    """
+
+    def __init__(self, result: Result, rows: Sequence[RowOutcome]) -> None:
+        super().__init__(result)
+        self.rows = tuple(rows)

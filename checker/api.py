@@ -12,9 +12,22 @@ from os import PathLike, fspath
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from checker.answers import Explored, Inductive, Judged, Replayed, Simulated
+from checker.answers import (
+    Audited,
+    Checked,
+    Explored,
+    Exported,
+    Inductive,
+    Judged,
+    Minimised,
+    Planned,
+    QuorumsChecked,
+    Replayed,
+    Simulated,
+    TrackRecord,
+)
 from checker.errors import NoVerdict, RequestError
-from invariants.registry import Property
+from checker.requests.options import Exploring, Names, Simulating, Sizes
 from zabspec.authoring.declaration import ConfigError, Declaration
 from zabspec.deprecated import Contradiction, current_keys
 from zabspec.language import LanguageError
@@ -29,82 +42,12 @@ if TYPE_CHECKING:
     AnyRun = Trace | Simulated | Run | str | PathLike[str] | Sequence[str | PathLike[str]]
 
 __all__ = [
-    "NoVerdict", "RequestError", "causal_graph", "explore", "judge", "prove_inductive", "replay", "simulate",
-    "state_graph",
+    "NoVerdict", "RequestError", "audit", "causal_graph", "check", "explore", "export", "judge", "minimise", "plan",
+    "prove_inductive", "quorums", "replay", "simulate", "state_graph", "zookeeper",
 ]  # fmt: skip
 
 
 AnyProtocol = Protocol | Declaration | ModuleType | str | PathLike[str]
-Names = Sequence[str | Property]
-
-
-class Sizes(TypedDict, total=False):
-    """Which configuration of a protocol; `budgets` has those that it declares itself, and any other by its name."""
-
-    variant: str
-    nodes: int
-    txns: int
-    timeouts: int
-    crashes: int
-    losses: int
-    partitions: int
-    network: str
-    drops: int
-    duplicates: int
-    heartbeats: int
-    budgets: Mapping[str, int]
-    max_epoch: int
-    channel: int
-
-
-class Exploring(Sizes, total=False):
-    """Options of an exploration; `zabcheck --help` says what each means."""
-
-    repair: str
-    start: str
-    quorums: str | PathLike[str]
-    depth: int
-    properties: Names
-    require_witness: bool | Sequence[str]
-    keep_going: bool
-    symmetry: bool
-    reduction: str
-    engine: str
-    threads: int
-    max_states: int
-    time_limit: float
-    memory_limit: str
-    symbolic: float
-    trace: str | PathLike[str]
-
-
-class Simulating(TypedDict, total=False):
-    """Options of a simulated run; `zabcheck simulate --help` says what each means.
-
-    `budgets` has those that a protocol declares itself.
-    """
-
-    seed: int
-    nodes: int
-    rounds: int
-    proposals: int
-    partition: str
-    variant: str
-    repair: str
-    network: str
-    oracle: str
-    delay: str
-    cut: Sequence[str]
-    heal: Sequence[str]
-    crash: Sequence[str]
-    recover: Sequence[str]
-    lose: Sequence[str]
-    timeout: Sequence[str]
-    check: bool
-    engine: str
-    budgets: Mapping[str, int]
-    start: str
-    quorums: str | PathLike[str]
 
 
 class Graphing(Sizes, total=False):
@@ -145,6 +88,38 @@ class Inducting(Sizes, total=False):
     smt2: str | PathLike[str]
 
 
+class Auditing(TypedDict, total=False):
+    """Options of an audit; `zabcheck audit --help` says what each means."""
+
+    config: str | PathLike[str]
+    digests: bool
+    engine: str
+    master: str
+    show_data: bool
+    release: str
+
+
+class Planning(TypedDict, total=False):
+    """Options of a plan; `zabcheck plan --help` says what each means. Times and sizes are text with their unit."""
+
+    latency: str
+    disk: str
+    forced_write: str
+    size: str | int
+    outstanding: int
+    slow: int
+    slow_by: str
+    quorum: str
+
+
+class Exporting(TypedDict, total=False):
+    """Options of an export of a trace; `zabcheck export --help` says what each means."""
+
+    output: str | PathLike[str]
+    relation: str
+    cone: int
+
+
 def explore(protocol: AnyProtocol = "zab", **options: Unpack[Exploring]) -> Explored:
     """Explore a protocol breadth-first and judge its properties.
 
@@ -156,12 +131,14 @@ def explore(protocol: AnyProtocol = "zab", **options: Unpack[Exploring]) -> Expl
         RequestError: the question was wrong.
         NoVerdict: it could not be asked at all, as where an initial value would leave its range.
     """
+    from checker.evidence.gathered import with_evidence
     from checker.requests.explore import ExploreRequest, answer
     from checker.requests.keywords import request_of
     from checker.terminal import TerminalWatch
 
     with sentences():
-        return Explored(answer(request_of(ExploreRequest, named(protocol), options), TerminalWatch()))
+        request = request_of(ExploreRequest, named(protocol), options)
+        return Explored(with_evidence(answer(request, TerminalWatch()), request))
 
 
 def simulate(protocol: AnyProtocol = "db19", **options: Unpack[Simulating]) -> Simulated:
@@ -272,6 +249,194 @@ def prove_inductive(protocol: AnyProtocol = "zab", **options: Unpack[Inducting])
         request = request_of(InductRequest, named(protocol), current_options("zabcheck.prove_inductive", options))
         with queries_into(request.smt2):
             return Inductive(answer(request))
+
+
+def audit(*servers: str | PathLike[str], **options: Unpack[Auditing]) -> Audited:
+    """Audit the data directories of ZooKeeper servers. Nothing is written to them.
+
+    Args:
+        servers: each a data directory, or data and log directory as `DATA,LOGS`.
+        options: those of the command.
+
+    Raises:
+        RequestError: a directory or an option is wrong.
+    """
+    from checker.report.audit import AuditReport
+    from checker.requests.audit import AuditRequest, answer
+    from checker.requests.keywords import fields_of
+
+    with sentences():
+        request = AuditRequest(tuple(fspath(s) for s in servers), **fields_of(AuditRequest, options))
+        return Audited(AuditReport(answer(request), request.as_json()))
+
+
+def quorums(config: str | PathLike[str], seed: int = 0, query_limit: float = 10.0) -> QuorumsChecked:
+    """Prove that the quorums of a `zoo.cfg` intersect, or find two that do not.
+
+    Raises:
+        RequestError: the configuration or an option is wrong.
+    """
+    from checker.report.quorums import quorums_result
+    from checker.requests.quorums import QuorumsRequest, answer
+
+    request = QuorumsRequest(fspath(config), seed, query_limit)
+    found = answer(request)
+    return QuorumsChecked(quorums_result(request.as_json(), found.as_json(), found.code), found)
+
+
+def plan(servers: int | None = None, config: str | PathLike[str] | None = None, **options: Unpack[Planning]) -> Planned:
+    """Estimate the throughput and the latency of an ensemble, by a model: it is no measurement.
+
+    Args:
+        servers: how many there are; None: as many as vote in the configuration, or 3.
+        config: a `zoo.cfg`.
+        options: those of the command.
+
+    Raises:
+        RequestError: an option is wrong, or both are given.
+    """
+    from pathlib import Path
+
+    from checker.report.planned import plan_result
+    from checker.requests.audit import config_text
+    from checker.requests.keywords import fields_of
+    from checker.requests.plan import SIZES, TIMES, PlanRequest, amount, answer
+    from zabspec.ensemble import parse
+
+    if config is not None and servers is not None:
+        raise RequestError("--servers does not go with a configuration, which has its servers")
+    ensemble = parse(config_text(Path(config))) if config is not None else None
+    count = len(ensemble.participants) if ensemble is not None else 3 if servers is None else servers
+    values: dict[str, Any] = dict(options)
+    for name, units, example in (
+        ("latency", TIMES, "100us or 2ms"), ("forced_write", TIMES, "0.4ms"), ("slow_by", TIMES, "500us or 10ms"),
+        ("size", SIZES, "1k or 512"),
+    ):  # fmt: skip
+        if isinstance(values.get(name), str):
+            values[name] = amount(values[name], units, f"--{name.replace('_', '-')}", example)
+        elif units is TIMES and values.get(name) is not None:
+            raise RequestError(f"--{name.replace('_', '-')} must be like {example}, not {values[name]!r:.60}")
+    request = PlanRequest(count, **fields_of(PlanRequest, values))
+    setting, found = answer(request)
+    return Planned(plan_result(request.as_json(), setting, found, ensemble), setting, found)
+
+
+def export(trace: Trace | str | PathLike[str], form: str, **options: Unpack[Exporting]) -> Exported:
+    """Write a trace in another form: the answer has it, and so has the file that `output` names.
+
+    Args:
+        trace: a trace, or the file of one.
+        form: as of `--to`.
+        options: those of the command.
+
+    Raises:
+        RequestError: it is no trace, or there is no such form.
+    """
+    from checker.report.result import StatedResult
+    from checker.requests.export import ExportRequest, answer
+    from checker.requests.keywords import fields_of
+    from traces import read_trace
+
+    with sentences(), in_a_file(trace) as file:
+        request = ExportRequest(file, form, **fields_of(ExportRequest, options))
+        data = answer(request)
+        whole = read_trace(file)
+    size = f"{len(data):,} bytes of {form}" + (f", saved as {request.output}" if request.output else "")
+    result = StatedResult(size, content={"form": form, "bytes": len(data)}, text=[size], kind="export")
+    return Exported(result, whole, data)
+
+
+def minimise(
+    trace: Trace | str | PathLike[str], output: str | PathLike[str] | None = None, search: float = 20.0
+) -> Minimised:
+    """Shorten a counterexample: fewer steps, faults, messages, transactions and processes.
+
+    Args:
+        trace: a trace, or the file of one.
+        output: where the shorter one is saved; None: nowhere.
+        search: seconds of exploring for a shorter one.
+
+    Raises:
+        RequestError: it is no trace, or violates nothing.
+        NoVerdict: the shorter one does not replay, which is a bug of zabcheck.
+    """
+    from tempfile import TemporaryDirectory
+
+    from checker.report.shortened import shortened_result
+    from checker.requests.minimise import MinimiseRequest, answer
+
+    with sentences(), in_a_file(trace) as file, TemporaryDirectory() as folder:
+        saved = "" if output is None else fspath(output)
+        request = MinimiseRequest(file, saved or f"{folder}/shorter.trace.json", search)
+        found = answer(request)
+    return Minimised(shortened_result(MinimiseRequest(file, saved, search).as_json(), found, saved), found)
+
+
+def check(
+    file: str | PathLike[str] | None = None, only: Sequence[str] = (), changed_since: str | None = None
+) -> Checked:
+    """Run the checks of a file and hold what they find against what it expects. Nothing is written.
+
+    Args:
+        file: None: `zabcheck.toml`, or `pyproject.toml` with a table `tool.zabcheck`.
+        only: names of checks; none: all of them.
+        changed_since: a commit: only what may differ since then is run.
+
+    Raises:
+        RequestError: the file, a name or the question is wrong.
+    """
+    import datetime
+    from pathlib import Path
+
+    from checker.ci.configuration import MatrixError, default_file, read_matrix
+    from checker.ci.selection import chosen, result_of
+
+    with sentences():
+        try:
+            matrix = read_matrix(default_file() if file is None else Path(file))
+            left = chosen(matrix, [only] if isinstance(only, str) else only, changed_since)
+            return Checked(result_of(matrix, left, datetime.datetime.now(datetime.UTC).date()))
+        except MatrixError as problem:
+            raise RequestError(str(problem)) from None
+
+
+def zookeeper(*issues: str, time_limit: float | None = None, split: bool = False) -> TrackRecord:
+    """Find known bugs of ZooKeeper again: a release with every other known fix, without its own and with it.
+
+    Args:
+        issues: rows, such as `ZK-4643`, whose stories the answer tells; none: all rows.
+        time_limit: seconds for each exploration.
+        split: take each step by itself.
+
+    Raises:
+        RequestError: there is no such row.
+    """
+    from checker.requests.zookeeper import ZookeeperRequest, answer
+    from checker.zookeeper.answered import rows_result, story_parts
+
+    with sentences():
+        request = ZookeeperRequest(issues, time_limit, split)
+        rows = list(answer(request))
+        stories = [part for one in rows for part in story_parts(one)] if issues else []
+        return TrackRecord(rows_result(request.as_json(), rows, split, stories), rows)
+
+
+@contextmanager
+def in_a_file(trace: Trace | str | PathLike[str]) -> Iterator[str]:
+    """The file of a trace; one that is in no file is in a temporary one meanwhile."""
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from traces import write_trace
+    from traces.record.trace import Trace
+
+    if not isinstance(trace, Trace):
+        yield fspath(trace)
+        return
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "run.trace.json"
+        write_trace(trace, file)
+        yield str(file)
 
 
 def current_options(function: str, options: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -20,6 +20,7 @@ from checker.commands import shared_options as shared
 from checker.commands.common import HELD, PATH, VERSION, Answer, Commands, at_least, budget_options, seconds
 from checker.commands.explore import explore
 from checker.commands.publishing import format_options
+from checker.requests.exploration import EVIDENCE
 from zabspec.signals import release
 
 __all__ = ["main"]
@@ -164,6 +165,13 @@ Examples:
     "--symbolic", type=float, callback=seconds, metavar="SECONDS",
     help="Also ask z3, for so long: is a property inductive, or bounded to how many steps?",
 )  # fmt: skip
+@click.option(
+    "--evidence",
+    type=click.Choice(EVIDENCE),
+    show_default="quick",
+    help="Beside exploring: explored, nothing; quick, what is recorded or kept, and the proof; all, induction and "
+    "refinement too, in minutes (docs/evidence.md).",
+)
 @shared.REPORT_JSON
 @format_options("explore")
 @shared.TRACE

@@ -24,6 +24,7 @@ import click
 
 from checker.errors import NoVerdict, RequestError
 from checker.output_files import append_file, never, write_all, write_file
+from checker.pager import paged
 from checker.plain_text import Verbatim, one_line, plain, sentence
 from zabspec.files import is_cwd_gone, without_secrets
 from zabspec.signals import SignalHandler
@@ -69,6 +70,7 @@ class Answer:
         source: lines of a protocol's source that the notes are about.
         indent: of JSON.
         trouble: why the code is another one than that of what was found; `error` in JSON.
+        long: it is a list to look through, for which a terminal that is too small for it has a pager.
         then: the work that goes on behind this answer, and has the next one; None: this is the last.
     """
 
@@ -81,6 +83,7 @@ class Answer:
     source: Sequence[str] = ()
     indent: int | None = 1
     trouble: str = ""
+    long: bool = False
     then: Callable[[], Answer] | None = None
 
     @classmethod
@@ -322,7 +325,8 @@ def delivered(answer: Answer, handler: SignalHandler, words: Sequence[str]) -> i
     notes = [*answer.notes, *filter(None, troubles)]
     code = NO_VERDICT if any(troubles) else answer.code
     try:
-        trouble = written(sys.stdout, text, lambda: handler.came) if text else ""
+        seen = not text or (answer.long and paged(text))
+        trouble = "" if seen else written(sys.stdout, text, lambda: handler.came)
         if trouble:
             code = NO_VERDICT
             found = f"; what was found: {text.splitlines()[0]}" if answer.content is None else ""

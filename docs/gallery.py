@@ -19,9 +19,9 @@ from pathlib import Path
 from checker.ci.configuration import Check
 from checker.ci.judging import NOT_RUN, Outcome
 from checker.ci.result import expected
+from checker.ci.selection import result_of
 from checker.ci.shipped import MEASURED, TITLES, gallery, is_heavy
 from checker.ci.variants import Shown, shown, taken
-from checker.commands.check import result_of
 from zabspec.authoring.declaration import Variant
 from zabspec.protocols.registry import PROTOCOLS
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from invariants.core import broadcast_delivered, same_instance, was_abcast
-from invariants.registry import HISTORY, Property
+from invariants.core import INTEGRITY, broadcast_delivered, same_instance, was_abcast
+from invariants.registry import HISTORY, STEP, Property
 from zabspec.language.lang import Node, State, Txn, broken
 
 
@@ -139,6 +139,29 @@ def accepted_ever(h: State, q: Node, t: Txn) -> bool:
     return False
 
 
+def delivers_chosen(before: State, event: State, after: State) -> bool:
+    """What a step delivers is chosen when the step is over."""
+    for k in range(after.TXNS):
+        if k in event.delivered_now and after.chosen_epoch[k] == 0:
+            return broken("A step delivers a transaction that no quorum has accepted")
+    return True
+
+
+def delivers(before: State, event: State, after: State) -> bool:
+    """A step delivers something."""
+    for k in range(after.TXNS):
+        if k in event.delivered_now:
+            return True
+    return False
+
+
+# What is chosen stays chosen (`accept` of zabspec/history.py): where this is kept by every step, what was delivered is
+# chosen in every state.
+DELIVERS_CHOSEN = Property(
+    "delivers-chosen", STEP, "DSN'11 VI", "a transaction is delivered", delivers_chosen, delivers,
+    default=False, sooner=True,
+)  # fmt: skip
+
 PROPERTIES = (
     Property("one-primary-an-epoch", HISTORY, "DSN'11 III", "a primary broadcasts", one_primary_an_epoch, some_abcast),
     Property(
@@ -153,6 +176,7 @@ PROPERTIES = (
     Property(
         "delivered-is-chosen", HISTORY, "DSN'11 VI",
         "a transaction that was broadcast is delivered", delivered_is_chosen, broadcast_delivered,
+        follows_from=(INTEGRITY, DELIVERS_CHOSEN),
     ),
     Property(
         "unique-zxid", HISTORY, "DSN'11 III",

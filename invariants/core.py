@@ -218,8 +218,10 @@ def primary_integrity_witness(h: State) -> bool:
     return False
 
 
+INTEGRITY = Property("integrity", HISTORY, "DSN'11 III.A", "a transaction is delivered", integrity, some_delivery)
+
 PROPERTIES = (
-    Property("integrity", HISTORY, "DSN'11 III.A", "a transaction is delivered", integrity, some_delivery),
+    INTEGRITY,
     Property(
         "total-order", HISTORY, "DSN'11 III.A",
         "one process delivers a before b, and another delivers b", total_order, total_order_witness,

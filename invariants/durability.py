@@ -5,6 +5,8 @@ A property of the state: of every process's stable history, those that are down 
 
 from __future__ import annotations
 
+from invariants.claims import DELIVERS_CHOSEN
+from invariants.core import INTEGRITY
 from invariants.registry import STATE, Property
 from zabspec.language.lang import Node, State, Txn, broken, is_quorum
 
@@ -76,10 +78,32 @@ def delivered_by_a_bare_quorum(s: State) -> bool:
     return False
 
 
+def chosen_is_durable(s: State) -> bool:
+    """After every step, each transaction that is chosen is in the stable histories of all members of some quorum."""
+    for k in range(s.TXNS):
+        if s.chosen_epoch[k] > 0 and not is_durable(s, s.abcast_txn[k]):
+            return broken(f"{s.abcast_txn[k]} is chosen, and not in the stable histories of a quorum")
+    return True
+
+
+def some_chosen(s: State) -> bool:
+    """A transaction is chosen."""
+    for k in range(s.TXNS):
+        if s.chosen_epoch[k] > 0:
+            return True
+    return False
+
+
+# Stronger than durability where only what is chosen is delivered, and it reads nothing of who delivered what.
+CHOSEN_IS_DURABLE = Property(
+    "chosen-is-durable", STATE, "LADIS'08 2, DSN'11 VI", "a transaction is chosen", chosen_is_durable, some_chosen,
+    default=False,
+)  # fmt: skip
+
 PROPERTIES = (
     Property(
         "durability", STATE, "LADIS'08 2, DSN'11 II.1",
         "a transaction is delivered that no more than a quorum has, and a later epoch's leader is established",
-        durability, delivered_by_a_bare_quorum,
+        durability, delivered_by_a_bare_quorum, follows_from=(INTEGRITY, DELIVERS_CHOSEN, CHOSEN_IS_DURABLE),
     ),
 )  # fmt: skip

@@ -513,6 +513,89 @@ def tree_example_of_requests(h: State) -> bool:
     return tree_requests_right(h, TREE_FIRST, TREE_PAPERS)
 
 
+# --- snapshots with replay -----------------------------------------------------------------------------
+
+
+def tree_done(h: State, p: Node, tree: int, start: int, n: int, three: int, requests: int, answers: int) -> int:
+    """A tree, and then what p delivered from its start-th delivery up to its n-th: records of transactions, or, if
+    `answers` is below 0, requests that are done as they come."""
+    for j in range(n):
+        x = tree_place(three, h.delivered[p][j].value - 1)
+        if j >= start and x < 3:
+            request = tree_byte(requests, x)
+            answer = tree_answer(tree, request) if answers < 0 else tree_byte(answers, x)
+            tree = tree_applied(tree, request, x + 1, answer)
+    return tree
+
+
+def tree_snapshot(h: State, p: Node, a: int, b: int, three: int, requests: int, answers: int) -> int:
+    """A snapshot of p that has /a as it was when p had delivered a transactions, and the sequential nodes when b."""
+    of_a = tree_done(h, p, 0, 0, a, three, requests, answers)
+    of_nodes = tree_done(h, p, 0, 0, b, three, requests, answers)
+    return (of_a & 65535) + (tree_byte(of_nodes, 2) << 16)
+
+
+def tree_restored(h: State, three: int, requests: int, answers: int) -> bool:
+    """Whether every server has its tree again however a snapshot was made: begun after some delivery, with /a of one
+    moment since and the sequential nodes of another, and everything replayed that it delivered since that was begun."""
+    for p in range(h.NODES):
+        n = len(h.delivered[p])
+        before = tree_done(h, p, 0, 0, n, three, requests, answers)
+        for start in range(n + 1):
+            for a in range(n + 1):
+                for b in range(n + 1):
+                    if a >= start and b >= start:
+                        snapshot = tree_snapshot(h, p, a, b, three, requests, answers)
+                        after = tree_done(h, p, snapshot, start, n, three, requests, answers)
+                        if after != before:
+                            return broken(
+                                f"p{p} began a snapshot when it had delivered {start}, saved /a when it had delivered "
+                                f"{a} and the sequential nodes when {b}, and replayed what it delivered after {start}: "
+                                f"/a is at version {tree_byte(after, 0)} and was at {tree_byte(before, 0)}, and "
+                                f"there are {tree_byte(after, 2)} sequential nodes where there were "
+                                f"{tree_byte(before, 2)}"
+                            )
+    return True
+
+
+def tree_restores(h: State, transactions: bool) -> bool:
+    """Whether every server has its tree again from any snapshot, whatever the requests were."""
+    for w in range(tree_choices(h)):
+        three = tree_three(h, w)
+        requests = tree_requests(h, w, three)
+        if requests >= 0:
+            answers = tree_answers(h, three, requests) if transactions else -1
+            if not tree_restored(h, three, requests, answers):
+                return tree_restored(h, three, requests, answers)
+    return True
+
+
+def tree_snapshots(h: State) -> bool:
+    """Snapshots of the tree with replay (LADIS'08 2): a server that reads in its snapshot and replays "all delivered
+    transactions after that snapshot" has the tree that it had, though the snapshot is of no one moment: each node may
+    be of another, as long as the replay begins before them all."""
+    if not tree_known(h):
+        return tree_known(h)
+    return tree_restores(h, True)
+
+
+def tree_snapshots_of_requests(h: State) -> bool:
+    """Snapshots of the tree with replay (LADIS'08 2) if the primary broadcast requests as they are and servers did
+    them: a server that replays has the tree that it had. It does not hold: what is done in the snapshot already is
+    done again."""
+    if not tree_known(h):
+        return tree_known(h)
+    return tree_restores(h, False)
+
+
+def a_tree_is_written(h: State) -> bool:
+    """A server delivered something, so that a snapshot may have been begun before and ended after it."""
+    for p in range(h.NODES):
+        if len(h.delivered[p]) > 0:
+            return True
+    return False
+
+
 PROPERTIES = (
     Property(
         "tree-writes", HISTORY, "LADIS'08 2",
@@ -545,5 +628,15 @@ PROPERTIES = (
         "w2 follows w1, w3 is broadcast with w1 and without w2, and w1 and w3 are delivered",
         tree_example_of_requests, tree_example_made,
         default=False, tables=False, passes=True,
+    ),
+    Property(
+        "tree-snapshots", HISTORY, "LADIS'08 2",
+        "a server delivers while a snapshot may be made", tree_snapshots, a_tree_is_written,
+        default=False, tables=False,
+    ),
+    Property(
+        "tree-snapshots-of-requests", HISTORY, "LADIS'08 2",
+        "a server delivers while a snapshot may be made", tree_snapshots_of_requests, a_tree_is_written,
+        default=False, tables=False,
     ),
 )  # fmt: skip

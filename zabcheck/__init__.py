@@ -1,4 +1,4 @@
-"""zabcheck from Python: explore, simulate, replay, prove and judge, each a function with a typed answer.
+"""zabcheck from Python: explore, audit, plan, replay, prove and more, each a function with a typed answer.
 
     import zabcheck
 
@@ -21,44 +21,96 @@ from typing import TYPE_CHECKING, Any
 from zabcheck.shadowed_packages import in_the_way
 
 if TYPE_CHECKING:
-    from checker.answers import Explored, Inductive, Judged, Replayed, Simulated
-    from checker.api import causal_graph, explore, judge, prove_inductive, replay, simulate, state_graph
+    from checker.answers import (
+        Audited,
+        Checked,
+        Explored,
+        Exported,
+        Inductive,
+        Judged,
+        Minimised,
+        Planned,
+        QuorumsChecked,
+        Replayed,
+        Simulated,
+        TrackRecord,
+    )
+    from checker.api import (
+        audit,
+        causal_graph,
+        check,
+        explore,
+        export,
+        judge,
+        minimise,
+        plan,
+        prove_inductive,
+        quorums,
+        replay,
+        simulate,
+        state_graph,
+        zookeeper,
+    )
     from checker.errors import NoVerdict, RequestError
     from invariants.registry import Property
     from traces.record.trace import Trace
     from zabspec.protocols.registry import Protocol
 
 __all__ = [
+    "Audited",
+    "Checked",
     "Explored",
+    "Exported",
     "Inductive",
     "Judged",
+    "Minimised",
     "NoVerdict",
+    "Planned",
     "Property",
     "Protocol",
+    "QuorumsChecked",
     "Replayed",
     "RequestError",
     "Simulated",
     "Trace",
+    "TrackRecord",
+    "audit",
     "causal_graph",
+    "check",
     "explore",
+    "export",
     "judge",
+    "minimise",
+    "plan",
     "prove_inductive",
+    "quorums",
     "replay",
     "simulate",
     "state_graph",
+    "zookeeper",
 ]  # fmt: skip
 
 # The names of this package, each with the module that has it.
 PLACES = {
     **dict.fromkeys(
-        ("explore", "simulate", "replay", "prove_inductive", "judge", "causal_graph", "state_graph"), "checker.api"
+        (
+            "audit", "causal_graph", "check", "explore", "export", "judge", "minimise", "plan", "prove_inductive",
+            "quorums", "replay", "simulate", "state_graph", "zookeeper",
+        ),
+        "checker.api",
     ),
     **dict.fromkeys(("RequestError", "NoVerdict"), "checker.errors"),
-    **dict.fromkeys(("Explored", "Simulated", "Replayed", "Inductive", "Judged"), "checker.answers"),
+    **dict.fromkeys(
+        (
+            "Audited", "Checked", "Explored", "Exported", "Inductive", "Judged", "Minimised", "Planned",
+            "QuorumsChecked", "Replayed", "Simulated", "TrackRecord",
+        ),
+        "checker.answers",
+    ),
     "Property": "invariants.registry",
     "Protocol": "zabspec.protocols.registry",
     "Trace": "traces.record.trace",
-}
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

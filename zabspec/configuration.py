@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import cast
 
 from zabspec.quorums import QuorumSystem, system_of
+from zabspec.roles import Roles, roles_of
 from zabspec.worlds.steps import BUDGETS
 
 __all__ = ["UNSET", "Parameters"]
@@ -40,7 +41,9 @@ class Parameters:
     passes: bool = False  # also keep the passes that processes gave up (`zabspec/passes.py`)
     max_epoch: int = 0  # 0: derived from the budgets
     channel: int = 0  # 0: derived from the protocol
-    budgets: str = ""  # those that the protocol declares besides: "begins=1,refusals=0", in its order
+    # the sizes of the roles that the protocol declares, then its own budgets: "client=2,begins=1", in its order
+    budgets: str = ""
+    roles: str = ""  # of these the roles, "client=2"; empty: all processes are alike. It follows from `budgets`
     start: str = ""  # the state that runs begin in, of those that the protocol declares
     quorums: str = ""  # the quorum system by its text (`zabspec/quorums.py`); empty: majorities
     promises: bool = True  # False: order hooks of the protocol merge no steps (`worlds/priority.py`)
@@ -62,13 +65,20 @@ class Parameters:
         return system_of(self.quorums) if self.quorums else None
 
     @property
+    def played(self) -> Roles | None:
+        """The roles that its processes have; None: all are alike."""
+        return roles_of(self.roles)
+
+    @property
     def smallest_quorum(self) -> int:
         """How many processes a quorum has at least."""
         return self.system.smallest if self.system else self.nodes // 2 + 1
 
     @property
     def renamings(self) -> int:
-        """How many renamings of the processes keep its quorums, the one that changes nothing among them."""
+        """How many renamings of the processes keep its quorums and roles, the one that changes nothing among them."""
+        if self.played:
+            return math.prod(math.factorial(r.count) for r in self.played)
         return len(self.system.renamings) if self.system else math.factorial(self.nodes)
 
     @property
@@ -77,5 +87,5 @@ class Parameters:
         return max(1, self.faults) if self.passes else 0
 
     def as_dict(self) -> dict[str, str | int]:
-        usual = {"promises": True, "passes": False, "quorums": ""}  # said only where they are not
+        usual = {"promises": True, "passes": False, "quorums": "", "roles": ""}  # said only where they are not
         return {name: value for name, value in asdict(self).items() if name not in usual or value != usual[name]}

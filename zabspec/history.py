@@ -25,7 +25,7 @@ from zabspec.language.lang import History, Node, State, Txn, is_quorum, new_iden
 
 __all__ = [
     "abcast", "abcasts_left", "abdeliver", "accept", "end_leadership", "end_pass", "end_synchronization", "establish",
-    "history_fields", "revise",
+    "history_fields", "note_delivery", "revise",
 ]  # fmt: skip
 
 
@@ -106,6 +106,7 @@ def attempt_of(s: State, p: Node, epoch: int) -> int:
 
 def abdeliver(s: State, p: Node, t: Txn) -> None:
     """Process p delivers t, at the next place of its pass."""
+    note_delivery(s, t)
     place = s.pass_length[p]
     if place < len(s.delivered[p]):
         if s.delivered[p][place] != t:
@@ -118,6 +119,11 @@ def abdeliver(s: State, p: Node, t: Txn) -> None:
         s.delivered[p].append(t)
     if place < s.TXNS:
         s.pass_length[p] = place + 1
+
+
+def note_delivery(s: State, t: Txn) -> None:
+    """A transaction is delivered. The step says nothing of it, unless `zabspec/worlds/deliveries.py` stands over
+    this."""
 
 
 def has_delivered(s: State, p: Node, t: Txn) -> bool:
@@ -162,10 +168,11 @@ def revise(s: State, p: Node, history: History) -> None:
 
 
 def accept(s: State, p: Node, epoch: int, t: Txn) -> None:
-    """Process p accepts the proposal <epoch, t> (f.2.1 or f.3.2); a quorum makes it chosen (VI.1)."""
+    """Process p accepts the proposal <epoch, t> (f.2.1 or f.3.2); a quorum makes it chosen (VI.1), and it stays so.
+    Nothing is chosen in epoch 0, in which no primary abcasts."""
     s.accepts = s.accepts + 1
     s.accept_epoch = epoch
-    if t.value == 0:
+    if t.value == 0 or epoch == 0:
         return
     k = t.value - 1
     chosen = s.chosen_epoch[k]

@@ -17,6 +17,7 @@ from zabspec.configuration import UNSET, Parameters
 from zabspec.language import NODE, Bool, Field, Int, MessageUnion, Record, Role, Schema
 from zabspec.language.program import Program
 from zabspec.protocols.registry import NAMES, PROTOCOLS, Parts, Protocol, Sizes
+from zabspec.roles import roles_of
 from zabspec.worlds import actor, crash_within, priority, step_annotations
 from zabspec.worlds.disks import Disks, disks_of, storage_fields
 from zabspec.worlds.step_annotations import step_fields
@@ -47,6 +48,7 @@ class Configuration(Parameters):
         object.__setattr__(self, "variant", found.combined(self.variant))
         self._check_network(found)
         self._check_quorums(found)
+        self._settle_roles(found)
         for name, (low, high) in LIMITS.items():
             value = getattr(self, name)
             if name == "txns" and not found.transactions:
@@ -66,6 +68,24 @@ class Configuration(Parameters):
             raise ConfigError(f"--max-epoch must be 1 to 200, not {self.max_epoch}")
         if not 0 <= self.channel <= 200:
             raise ConfigError(f"--channel must be 1 to 200, not {self.channel}")
+
+    def _settle_roles(self, found: Protocol) -> None:
+        """Make the sizes of roles, and what follows from them, one."""
+        amounts = found.own_budgets(self.budgets or self.roles)
+        roles = found.roles(amounts)
+        if self.roles not in ("", roles):
+            raise ConfigError(f"the roles are {roles or 'none'} by the budgets, and {self.roles} are given")
+        object.__setattr__(self, "budgets", amounts)
+        object.__setattr__(self, "roles", roles)
+        if not roles:
+            return
+        nodes = sum(r.count for r in roles_of(roles) or ())
+        if self.quorums:
+            raise ConfigError(f"--quorums is not for {self.protocol}, whose processes have roles")
+        if self.nodes is not UNSET and self.nodes != nodes:
+            said = " ".join(f"--{name.replace('_', '-')} {n}" for name, n in found.declared.roles.items())
+            raise ConfigError(f"--nodes is not for {self.protocol}, whose processes have roles: {said}")
+        object.__setattr__(self, "nodes", nodes)
 
     def _check_quorums(self, found: Protocol) -> None:
         quorums, nodes = system_for(self.quorums, self.nodes)
@@ -103,7 +123,6 @@ class Configuration(Parameters):
                 raise ConfigError(f"{flag} needs --network {budget.network[world.name]}{budget.why}")
 
     def _check_declared(self, found: Protocol) -> None:
-        object.__setattr__(self, "budgets", found.own_budgets(self.budgets))
         object.__setattr__(self, "start", found.started(self.start))
 
     @cached_property
@@ -270,6 +289,11 @@ class Model:
             return ()
         return (history, passes) if self.configuration.passes else (history,)
 
+    @property
+    def also_said(self) -> tuple[Field, ...]:
+        """What a step says of itself beside what every step says."""
+        return ()
+
     @cached_property
     def program(self) -> Program:
         c = self.configuration
@@ -295,13 +319,14 @@ class Model:
                 for name in spent
             ),
             *step_fields(union, c.nodes),
+            *self.also_said,
         )
         in_order = self.world.in_order(c)
         constants = {
             "NODES": c.nodes,
             "TXNS": c.txns,
             "EPOCHS": self.epochs,
-            **({} if c.quorums else {"MAJORITY": c.smallest_quorum}),  # what reads it counts majorities
+            **({} if c.quorums or c.roles else {"MAJORITY": c.smallest_quorum}),  # what reads it counts majorities
             "NETWORK": self.world.networks[c.network],
             "UP": up,
             "DOWN": down,
@@ -319,7 +344,7 @@ class Model:
         mine = {id(f) for f in self.parts.fields}
         check_fields(text.name, self.parts.fields, (*constants, *(f.name for f in fields if id(f) not in mine)), ())
         return Program(
-            Schema(c.nodes, fields, constants, c.system),
+            Schema(c.nodes, fields, constants, c.system, c.played),
             self.parts.types,
             world=(actor, *self.observing, *self.world_text, *self.own_world, *self.disks.modules),
             protocol=self.protocol.modules,

@@ -31,6 +31,10 @@ class Property:
         passes: whether it reads the passes that processes gave up (`zabspec/passes.py`), which are kept where such a
             property is named.
         tables: whether the rows of an event table tell all that it reads of the observed history.
+        follows_from: other properties that together imply it, as docs/reduction.md argues; a search that merges what
+            was observed may judge them in its place. None: there are no such.
+        sooner: of a step: where a step breaks it, the same step does so too before steps of other processes that change
+            places with it.
     """
 
     name: str
@@ -43,6 +47,8 @@ class Property:
     protocols: tuple[str, ...] = ()
     passes: bool = False
     tables: bool = True
+    follows_from: tuple[Property, ...] = ()
+    sooner: bool = False
 
     def judges(self, protocol: str) -> bool:
         """Whether it can be judged of runs of a protocol."""

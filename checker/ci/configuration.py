@@ -322,7 +322,7 @@ def check_of(given: Mapping[str, Any], defaults: Mapping[str, Any], path: Path, 
 @cache
 def takes(engine: str) -> frozenset[str]:
     """The options of what answers: the keywords of its function that a check may give."""
-    from checker.api import Exploring, Simulating
+    from checker.requests.options import Exploring, Simulating
 
     keywords = Simulating.__annotations__ if engine == SIMULATE else Exploring.__annotations__
     if engine == LIVE:

@@ -11,6 +11,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from checker.report.result import Place
+from zabspec.language.notation import naming_processes
 
 if TYPE_CHECKING:
     from traces.record.trace import Step, Trace
@@ -22,6 +23,7 @@ Changed = Mapping[str, Collection[int]]  # by real path of a file, the lines tha
 MOST_DECORATORS = 20  # lines before the name of a function
 
 
+@naming_processes
 def way_to(trace: Trace) -> list[Place]:
     """A place for each step, in order, the last being the one that breaks the property."""
     from traces.explain.names import headline

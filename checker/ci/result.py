@@ -123,8 +123,12 @@ class CheckResult(Result):
         return ["\n".join(notes)] if notes else []
 
     def runs(self) -> list[tuple[str, Trace]]:
-        """The counterexamples that are worth keeping, each with a name for its file: those to what is new."""
-        return [pair for o in self.outcomes for pair in traces_of(o, [d.name for d in o.new if d.depth is not None])]
+        """The counterexamples that are worth keeping, each with a name for its file."""
+        return [pair for o in self.outcomes for pair in self.runs_of(o)]
+
+    def runs_of(self, o: Outcome) -> list[tuple[str, Trace]]:
+        """Those of a check: to what is new."""
+        return traces_of(o, [d.name for d in o.new if d.depth is not None])
 
     def parts(self) -> Sequence[Part]:
         warned = "\n".join(folded(f"warning: {w}", others="  ") for w in self.warnings)

@@ -104,7 +104,7 @@ def ready(check: Check) -> ReadyCheck:
         del given["engine"]
         run = request_of(SimulateRequest, protocol, given | {"check": True})
         run.run()
-        return ReadyCheck(check, run, tuple(judged_properties(protocol)), None)
+        return ReadyCheck(check, run, judged_properties(protocol, run.properties), None)
     if check.live:
         del given["engine"]
         progress = request_of(LiveRequest, protocol, given)

@@ -200,10 +200,9 @@ class GalleryResult(CheckResult):
         blocks = [block(o) for o in self.outcomes if o.status != NOT_RUN or o.check.name in heavy]
         return [folded(self.sentence, others="  "), *blocks, *self.folded_notes()]
 
-    def runs(self) -> list[tuple[str, Trace]]:
+    def runs_of(self, o: Outcome) -> list[tuple[str, Trace]]:
         """Of what was run every counterexample: to be seen is what an entry is for."""
-        ran = [o for o in self.outcomes if o.found is not None]
-        return [pair for o in ran for pair in traces_of(o, o.found.counterexamples if o.found is not None else ())]
+        return traces_of(o, o.found.counterexamples) if o.found is not None else []
 
     def one(self, o: Outcome) -> list[str]:
         """One entry: its story, what was found, and the run that shows it."""

@@ -41,6 +41,7 @@ EXAMPLES = """\b
 Examples:
   zabcheck audit server1 server2 server3
   zabcheck audit server1 server2 server3 --config zoo.cfg --release 3.9.5 --html audit.html
+  zabcheck audit server1 server2 server3 --config zoo.cfg --release 3.9.5 --forecast
   zabcheck audit /data/zk1,/datalog/zk1 /data/zk2,/datalog/zk2
   zabcheck audit server1 server2 server3 --watch 60 --json
   zabcheck audit --diff server1 server2
@@ -54,6 +55,7 @@ ANEW = 100  # looks, of which one reads everything again
 @click.option("--config", type=INPUT, metavar="ZOO.CFG", help="Who votes, and how: for quorums (else majorities).")
 @shared.named("--release", "NUMBER", "Of the servers, for what starts (all that the files can be of).",
               completing.zookeeper_releases)  # fmt: skip
+@click.option("--forecast", is_flag=True, help="Also: what starting them can come to, by the release's model.")
 @click.option("--no-digests", is_flag=True, help="Do not replay the logs: faster, and cannot say who is wrong.")
 @click.option("--diff", is_flag=True, help="Of two servers: the first transaction in which they part.")
 @click.option("--logs", is_flag=True, help="What is named are text logs (zookeeper.log) of the servers.")
@@ -84,6 +86,7 @@ def audit(servers: tuple[str, ...], **flags: Any) -> Answer:
         flags["master"],
         flags["show_data"],
         flags["release"] or "",
+        flags["forecast"],
     )
     files, as_json = files_of("audit", flags), flags["as_json"]
     for name in ("svg", "png"):
@@ -92,12 +95,15 @@ def audit(servers: tuple[str, ...], **flags: Any) -> Answer:
     watch, logs = flags["watch"], flags["logs"]
     if request.engine == "spark" and (watch is not None or flags["diff"] or logs):
         raise click.UsageError("--engine spark does not go with --watch, --diff or --logs")
+    if request.forecast and (watch is not None or flags["diff"]):
+        raise click.UsageError("--forecast is of servers that are stopped: it does not go with --watch or --diff")
     if (flags["svg"] or flags["png"]) and not logs:
         raise click.UsageError("--svg and --png draw text logs: they go with --logs (of directories there is --html)")
     if logs:
         for option in (
             "config",
             "release",
+            "forecast",
             "diff",
             "watch",
             *(name for name in files if name not in DRAWN),
@@ -154,13 +160,14 @@ def watched(request: AuditRequest, every: float, files: Mapping[str, Path], as_j
 
 
 def news(now: Audit, before: Audit | None) -> str:
-    """A line, and what was not there before."""
+    """A line, and what was not there before; before it, whenever the verdict is another, whether data is in danger."""
     from checker.report import audit as report
     from traces.zookeeper.findings import NOTE
 
     known = set() if before is None else {(f.code, f.server, f.file, f.zxid) for f in before.findings}
     fresh = [f for f in now.findings if (f.code, f.server, f.file, f.zxid) not in known]
-    lines = [f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {report.sentence(now)}"]
+    lines = [report.headline(now)] if before is None or before.verdict != now.verdict else []
+    lines.append(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {report.sentence(now)}")
     for f in fresh:
         lines += report.finding_text(f) if f.severity != NOTE else [f"  {f.code} {f.place}: {f.sentence}"]
     return "\n".join(lines)

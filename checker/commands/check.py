@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from checker.commands.common import INPUT, PATH, Answer, Subcommand, near
+from checker.commands.common import INPUT, PATH, Answer, Subcommand
 from checker.commands.publishing import Files, files_of, format_options, publish
 from checker.ending import refused
 from checker.errors import RequestError
-from checker.report.progress import StatusLine
 
 if TYPE_CHECKING:
-    from checker.ci.configuration import Check, Matrix
     from checker.ci.result import CheckResult
 
-__all__ = ["CheckOutputs", "answer_of", "check", "file_options", "for_machines", "result_of"]
+__all__ = ["CheckOutputs", "answer_of", "check", "file_options", "for_machines"]
+
+INDEX = {"check": "checks.html", "entry": "gallery.html"}  # the page of all, by what they are called
 
 EXAMPLES = """\b
 Examples:
@@ -68,7 +68,7 @@ def file_options(command: Any) -> Any:
     """The options that say where else the answer goes."""
     for option in (
         click.option("--traces", type=PATH, metavar="DIR", help="Save the runs of what is new there, to be replayed."),
-        click.option("--html", type=PATH, metavar="DIR", help="Save a picture of each there, a page to walk through."),
+        click.option("--html", type=PATH, metavar="DIR", help="Save a page of all there, and one of each of them."),
         click.option("--json", "as_json", is_flag=True, help="The answer, or what is wrong, as JSON."),
         click.option("--github", is_flag=True, help="Annotations for GitHub Actions, and the summary of the step."),
         format_options("check"),
@@ -99,6 +99,7 @@ def checked(file: Path | None, only: Sequence[str], changed_since: str | None, o
     """
     from checker.ci.changed import changed_lines
     from checker.ci.configuration import MatrixError, default_file, read_matrix
+    from checker.ci.selection import chosen, result_of
 
     written = CheckOutputs.of(outputs)
     try:
@@ -109,54 +110,6 @@ def checked(file: Path | None, only: Sequence[str], changed_since: str | None, o
     except MatrixError as problem:
         raise click.UsageError(str(problem)) from None
     return answer_of(result, written)
-
-
-def chosen(matrix: Matrix, only: Sequence[str], revision: str | None) -> dict[str, str]:
-    """The checks that are left out, each with why.
-
-    Raises:
-        UsageError: there is no such check.
-        MatrixError: there is no such commit.
-    """
-    from checker.ci.changed import touched
-
-    names = [c.name for c in matrix.checks]
-    for name in only:
-        if name not in names:
-            raise click.UsageError(
-                f"there is no check {name!r}{near(name, names) or '; there are ' + ', '.join(names)}"
-            )
-    out = {name: "another was asked for" for name in names if only and name not in only}
-    if revision is not None:
-        kept = {c.name for c in touched(matrix, revision)}
-        out |= {name: f"nothing that it rests on has changed since {revision}" for name in names if name not in kept}
-    return out
-
-
-def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: str = "check") -> CheckResult:
-    """Ask what is not left out.
-
-    Raises:
-        MatrixError: a question is wrong.
-    """
-    from checker.ci.judging import far_ahead, left_out
-    from checker.ci.result import CheckResult
-    from checker.ci.running import asked_by, outcomes
-
-    asked = asked_by(matrix, [c for c in matrix.checks if c.name not in left])
-    with StatusLine() as line:
-        begun = iter(range(1, len(asked) + 1))
-
-        def watch(check: Check) -> None:
-            said = f"{check.name} ({next(begun)} of {len(asked)})"
-            if line.terminal:
-                line.show(said)
-            elif line.due_seldom():
-                line.say(said)
-
-        found = {o.check.name: o for o in outcomes(asked, matrix.known, today, watch)}
-    whole = [found.get(c.name) or left_out(c, left[c.name]) for c in matrix.checks]
-    return CheckResult(matrix.path, whole, what, warnings=far_ahead(matrix.known, today))
 
 
 # --- the answer ------------------------------------------------------------------------------------
@@ -180,6 +133,7 @@ def answer_of(result: CheckResult, outputs: CheckOutputs) -> Answer:
 
 def saved(result: CheckResult, outputs: CheckOutputs) -> tuple[Files, list[str]]:
     """Save the runs worth keeping as traces; return the pages that draw them, and what went wrong."""
+    from checker.ci.page import index_of
     from traces import TraceError, write_trace
     from traces.pictures import to_html
 
@@ -192,6 +146,9 @@ def saved(result: CheckResult, outputs: CheckOutputs) -> tuple[Files, list[str]]
                 pages.append((outputs.html / f"{name}.html", to_html(trace).encode()))
         except TraceError as problem:
             out.append(str(problem))
+    if outputs.html is not None:
+        index = index_of(result, {path.stem for path, _ in pages})
+        pages.append((outputs.html / INDEX[result.what], index.encode()))
     return pages, out
 
 

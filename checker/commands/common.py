@@ -185,7 +185,7 @@ def own_budgets(command: click.Command, args: Sequence[str]) -> list[str]:
     protocol = words[places[0] + 1]
     if not is_elsewhere(protocol) and protocol not in NAMES:
         return list(args)
-    own = {f"--{name.replace('_', '-')}": name for name in PROTOCOLS[protocol].budgets}
+    own = {f"--{name.replace('_', '-')}": name for name in PROTOCOLS[protocol].amounts}
     out: list[str] = []
     ahead = list(args)
     while ahead:

@@ -186,7 +186,7 @@ repairs = choice(lambda ctx: (name for name, v in protocol_of(ctx).variants.item
 releases = choice(lambda ctx: of_releases(protocol_of(ctx)))
 starts = choice(lambda ctx: protocol_of(ctx).starts)
 networks = choice(lambda ctx: protocol_of(ctx).world.networks)
-budgets = choice(lambda ctx: (f"{name}=" for name in protocol_of(ctx).budgets))
+budgets = choice(lambda ctx: (f"{name}=" for name in protocol_of(ctx).amounts))
 properties = choice(of_properties)
 progress = choice(of_progress)
 entries = choice(of_entries)

@@ -33,18 +33,24 @@ def explore(**flags: Any) -> Answer:
     if isinstance(request, mutate.MutateRequest):
         return publish(mutate.answer(request, watch), as_json, files)
     if isinstance(request, witness.WitnessRequest):
+        from checker.report.witness_page import page_of_runs
+
         check_page(flags["html"], [trace])
         witnessed = witness.answer(request, watch)
-        first = next((c.trace for c in witnessed.runs.values() if c.trace is not None), None)
-        return publish(witnessed, as_json, files, page_files(flags["html"], first))
+        drawn = [(page, page_of_runs(witnessed).encode())] if (page := flags["html"]) is not None else []
+        return publish(witnessed, as_json, files, drawn)
     if isinstance(request, search.SearchRequest):
         check_page(flags["html"], [trace])
         report = search.answer(request, watch)
         shown = next((v.counterexample.trace for v in report.violations.values()), None)
         return publish(report, as_json, files, page_files(flags["html"], shown))
     from checker.ci.advice import advised
+    from checker.evidence.gathered import with_evidence
+    from checker.report.progress import StatusLine
 
     explored = advised(exploring.answer(request, watch))
+    with StatusLine() as status:
+        explored = with_evidence(explored, request, status.update)
     taken = saved_over([c.path for c in explored.counterexamples.values() if c.path], files)
     written = {name: path for name, path in files.items() if name not in taken}
     return publish(explored, as_json, written, troubles=[*taken.values()])

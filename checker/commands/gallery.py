@@ -9,7 +9,7 @@ import click
 
 from checker.commands import completing
 from checker.commands import shared_options as shared
-from checker.commands.check import CheckOutputs, answer_of, file_options, for_machines, result_of
+from checker.commands.check import CheckOutputs, answer_of, file_options, for_machines
 from checker.commands.common import HELD, Answer, Subcommand, table
 
 __all__ = ["gallery"]
@@ -36,6 +36,7 @@ def gallery(names: tuple[str, ...], source: str, heavy: bool, listing: bool, **o
     Exit codes: as `zabcheck check`.
     """
     from checker.ci.configuration import MatrixError
+    from checker.ci.selection import result_of
     from checker.ci.shipped import GalleryResult, listed
     from checker.ci.shipped import gallery as shipped
 
@@ -47,7 +48,7 @@ def gallery(names: tuple[str, ...], source: str, heavy: bool, listing: bool, **o
             if listing:
                 entries = [c for c in there.matrix.checks if c.name not in left]
                 head = ("entry", "group", "expected", "seconds", "claim", "source")
-                return Answer(HELD, [table(head, listed(entries, there.groups))])
+                return Answer(HELD, [table(head, listed(entries, there.groups))], long=True)
             found = result_of(there.matrix, left, datetime.datetime.now(datetime.UTC).date(), "entry")
         except MatrixError as problem:
             raise click.UsageError(str(problem)) from None

@@ -36,7 +36,9 @@ def variants(protocol: str | None) -> Answer:
             found = there.breaks if there is not None else ()
             breaks = "holds" if v.safe else ", ".join(found) or NOBODY_SAID[bool(given)]
             rows.append((chosen.name, name, v.rule, breaks, budget, " ".join(v.summary.split())))
-    return Answer(HELD, [table(("protocol", "variant", "rule", "breaks", "shown within", "what is changed"), rows)])
+    return Answer(
+        HELD, [table(("protocol", "variant", "rule", "breaks", "shown within", "what is changed"), rows)], long=True
+    )
 
 
 NOBODY_SAID = {True: "nothing within it", False: ""}  # of a text of somebody's own an exploration says what it breaks
@@ -55,4 +57,4 @@ def properties(protocol: str | None) -> Answer:
             continue
         name = p.name if p.default else f"{p.name} ({'always' if p is NO_RUNTIME_ERROR else 'only if named'})"
         rows.append((name, p.source, p.premise, " ".join(p.statement.split())))
-    return Answer(HELD, [table(("property", "source", "premise", "statement"), rows)])
+    return Answer(HELD, [table(("property", "source", "premise", "statement"), rows)], long=True)

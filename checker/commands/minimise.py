@@ -12,7 +12,8 @@ from checker.commands.page_option import HTML, check_page, page_files
 from checker.commands.publishing import Files, published
 from checker.report.progress import StatusLine
 from checker.report.result import StatedResult
-from checker.requests.minimise import MinimiseRequest, Shortened, answer
+from checker.report.shortened import shortened_result
+from checker.requests.minimise import MinimiseRequest, answer
 
 __all__ = ["minimise"]
 
@@ -41,34 +42,7 @@ def minimise(trace: Path, output: Path | None, search: float, page: Path | None)
     check_page(page, [trace, request.target])
     with StatusLine() as status:
         found = answer(request, line(status))
-    return result_of(request, found), page_files(page, found.trace)
-
-
-def result_of(request: MinimiseRequest, found: Shortened) -> StatedResult:
-    """Return what is said of a trace that was shortened."""
-    from traces import to_text
-    from traces.explain.folding import folded
-
-    short, after = found.trace, len(found.trace.steps)
-    content = {
-        "request": request.as_json(),
-        "property": short.property_name or None,
-        "progress_property": None if short.lasso is None else short.lasso.progress_property,
-        "steps_before": found.before,
-        "steps": after,
-        "schedules_tried": found.schedules,
-        "shortest": found.shortest,
-        "configuration": short.configuration.as_dict(),
-        "trace": str(request.target),
-    }
-    told = "none is shorter with this configuration" if found.shortest else "a shorter one may exist"
-    still = (
-        f"break {short.property_name}" if short.lasso is None else f"leave {short.lasso.progress_property} unreached"
-    )
-    if short.failure is not None and short.failure.widen:
-        still = f"need more room than there is ({short.failure.widen})"
-    head = f"{found.before} steps are {after} now, and still {still}; {told}. Saved as {request.target}"
-    return StatedResult(head, content=content, text=[folded(head), to_text(short).rstrip()], kind="minimise")
+    return shortened_result(request.as_json(), found, str(request.target)), page_files(page, found.trace)
 
 
 def line(status: StatusLine) -> Callable[[int, int | None], None]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from checker.commands import shared_options as shared
 from checker.commands.common import HELD, NO_VERDICT, VIOLATED, Answer, Subcommand, table
+from checker.commands.common import quorums as quorum_text
 from checker.commands.publishing import published
 from checker.commands.smt2 import SMT2, queries_into
 from checker.report.progress import StatusLine
@@ -20,6 +21,7 @@ from checker.requests.prove import ProveRequest, answer
 if TYPE_CHECKING:
     from checker.proof.break_it import Broken
     from checker.proof.prove import Proof
+    from checker.requests.prove import Instance
 
 __all__ = ["prove"]
 
@@ -35,16 +37,21 @@ __all__ = ["prove"]
     "--search", type=float, metavar="SECONDS",
     help="With --mutant: let z3 look for a violation, instead of showing the one that is known.",
 )  # fmt: skip
+@click.option(
+    "--quorums", default="", callback=quorum_text, metavar="majority|FILE",
+    help="Say whether what is proved is true of the quorums of this zoo.cfg.",
+)  # fmt: skip
 @SMT2
 @published("prove")
 def prove(
-    mutant: str, seeds: tuple[int, ...], query_limit: float, search: float | None, smt2: Path | None
+    mutant: str, seeds: tuple[int, ...], query_limit: float, search: float | None, quorums: str, smt2: Path | None
 ) -> StatedResult | Answer:
     """Prove abstract ZAB safe for any number of processes and any length.
 
-    Exit codes: 0 proved, 1 a mutant breaks a property, 2 the question was wrong, 3 no verdict.
+    Exit codes: 0 proved, 1 a mutant breaks a property, or --quorums do not intersect, 2 the question was wrong, 3 no
+    verdict.
     """
-    request = ProveRequest(mutant, seeds, query_limit, search)
+    request = ProveRequest(mutant, seeds, query_limit, search, quorums)
     with queries_into(smt2):
         if mutant == "list":
             return listing()
@@ -63,11 +70,41 @@ def listing() -> Answer:
 def proved(request: ProveRequest, proofs: list[Proof]) -> StatedResult:
     """Return what is said of the proofs."""
     from checker.proof.prove import parts
+    from traces.explain.folding import fitted
 
-    code = HELD if all(p.held for p in proofs) else NO_VERDICT
-    content = {"request": request.as_json(), "proofs": [p.as_json() for p in proofs]}
+    held = all(p.held for p in proofs)
+    code = HELD if held else NO_VERDICT
+    content: dict[str, Any] = {"request": request.as_json(), "proofs": [p.as_json() for p in proofs]}
     sentence = f"{sum(p.held for p in proofs)} of {plural(len(proofs), 'proof')} held"
-    return StatedResult(sentence, code, content, [part for p in proofs for part in parts(p)], kind="prove")
+    found, said = request.instance, []
+    if found is not None:
+        content["quorums"] = found.as_json()
+        said = [of_system(found, held)]
+        if found.disjoint:
+            code, sentence = VIOLATED, said[0]
+    told = [part for p in proofs for part in parts(p)]
+    return StatedResult(sentence, code, content, [*(fitted(each) for each in said), *told], kind="prove")
+
+
+def of_system(found: Instance, held: bool) -> str:
+    """Return what the proof says of a quorum system."""
+    system = found.system
+    whose = f"`{system.text}` ({plural(system.nodes, 'process')})"
+    if found.disjoint:
+        one, other = found.disjoint
+        return (
+            f"NOT PROVED of {whose}: {one} and {other} are quorums and do not intersect, as the proof assumes of any "
+            f"two. What follows is of systems whose quorums do"
+        )
+    count = len(list(system.quorums))
+    if not held:
+        return f"not proved of {whose}, though any two of its {plural(count, 'quorum')} intersect: see below"
+    return (
+        f"proved of {whose}: any two of its {plural(count, 'quorum')} intersect, which is all that the proof below "
+        f"assumes of quorums; so abstract ZAB with these keeps its properties, after any number of crashes, epochs and "
+        f"transactions. Not proved: that the zab which runs takes only such steps; "
+        f"`zabcheck refine --quorums '{system.text}'` looks, within its budgets"
+    )
 
 
 def broken(request: ProveRequest, found: Broken) -> StatedResult:

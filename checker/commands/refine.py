@@ -30,7 +30,8 @@ Examples:
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @shared.named("--variant", "NAME", "zab with one rule changed; see `zabcheck variants`.", completing.variants)
-@click.option("--nodes", default=3, show_default=True, help="Processes.")
+@shared.QUORUMS
+@shared.NODES
 @click.option("--txns", default=2, show_default=True, help="Transactions that may be abcast.")
 @budget_options(USUAL)
 @click.option("--depth", type=int, callback=at_least(1), help="How many steps deep; to exhaustion if not given.")

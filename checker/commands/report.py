@@ -8,26 +8,34 @@ from typing import Any
 
 import click
 
-from checker.commands.common import INPUT, NO_VERDICT, PATH, Answer, Subcommand, check_writable
+from checker.commands.common import HELD, INPUT, NO_VERDICT, PATH, Answer, Subcommand, check_writable
 from checker.output_files import is_one_file
 
 __all__ = ["report"]
 
 
 @click.command(cls=Subcommand)
-@click.argument("run", metavar="RUN.json", type=INPUT)
+@click.argument("run", metavar="RUN.json|ZK-NAME", type=INPUT)
 @click.option(
     "--html", "page", type=PATH, is_flag=False, flag_value=Path("-"), metavar="[FILE]",
     help="The page; stdout if no file is named.",
 )  # fmt: skip
+@click.option("--output", type=PATH, metavar="DIR", help="Of a finding (ZK-trunc): its folder.")
 @click.option("--rerun", is_flag=True, help="Explore the request again, and report whether the outcome is the same.")
-def report(run: Path, page: Path | None, rerun: bool) -> Answer:
+def report(run: Path, page: Path | None, output: Path | None, rerun: bool) -> Answer:
     """Write a report (zabcheck --json > RUN.json) as one page: verdicts, counterexamples drawn, coverage.
 
     Its sentence and verdicts are derived from its figures; a report that contradicts itself is refused. Each
     counterexample is run again and drawn from that run. Ends as the exploration did; with --rerun 3 if the outcome is
     another.
+
+    Or write the folder of a finding in ZooKeeper (zabcheck report ZK-trunc --output DIR): its run as a page, a patch, a
+    JUnit test, and what both did on which releases. Ends with 0, and with 3 where the model does not find it again.
     """
+    if output is not None:
+        if page is not None or rerun:
+            raise click.UsageError("--output takes a finding, and neither --html nor --rerun")
+        return finding_folder(str(run), output)
     from checker.report.claimed import read_report
     from checker.report.page import ReportError, page_of
 
@@ -46,6 +54,24 @@ def report(run: Path, page: Path | None, rerun: bool) -> Answer:
     if page is None or page == Path("-"):
         return Answer(code, [] if page is None else [text], notes=notes)
     return Answer(code, files=[(page, text.encode())], notes=notes)
+
+
+def finding_folder(issue: str, folder: Path) -> Answer:
+    """Make a folder, which is not there or empty, and return the files that go into it.
+
+    Raises:
+        RequestError: the folder cannot be used, or there is no such finding.
+        NoVerdict: the model does not find it again.
+    """
+    from checker.requests.finding import FindingRequest, answer
+    from checker.requests.queries import make_ready
+
+    request = FindingRequest(issue)
+    request.check()
+    make_ready(folder, "--output")
+    files = answer(request)
+    names = ", ".join(str(name) for name in files)
+    return Answer(HELD, [f"{folder}: {names}"], files=[(folder / name, data) for name, data in files.items()])
 
 
 def compared(run: Path, given: Mapping[str, Any]) -> tuple[int, list[str]]:

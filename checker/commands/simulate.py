@@ -88,6 +88,7 @@ Examples:
 @click.option("--run", "number", type=click.IntRange(0), metavar="N", help="With --table: the run's number (the seed).")
 @click.option("--show", is_flag=True, help="Print the cluster as it is at the end.")
 @click.option("--check", is_flag=True, help="Judge the run by every property of histories.")
+@shared.PROPERTY
 @click.option("--trace", type=PATH, metavar="FILE", help="With --check: save the first violation as a trace.")
 @HTML
 @click.option(
@@ -157,7 +158,9 @@ def request_of_flags(**flags: Any) -> SimulateRequest:
         RequestError: a value is wrong.
     """
     values = {f.name: flags[f.name] for f in fields(SimulateRequest) if f.name in flags}
-    return SimulateRequest(**(values | {"budgets": budgets_of(flags["protocol"], flags["own_budgets"])}))
+    return SimulateRequest(
+        **(values | {"budgets": budgets_of(flags["protocol"], flags["own_budgets"]), "properties": flags["names"]})
+    )
 
 
 def error_of(found: RuntimeErrorMet) -> StatedResult:

@@ -15,6 +15,7 @@ from checker.commands.publishing import publish
 from checker.ending import HELD, NO_VERDICT, VIOLATED
 from checker.report.progress import StatusLine
 from checker.report.result import Part, StatedResult, Table, installed_version
+from checker.requests.drift import DriftRequest
 from checker.requests.matrix import MatrixRequest
 from checker.requests.residue import ResidueRequest
 from checker.requests.zookeeper import ZookeeperRequest, answer
@@ -39,7 +40,10 @@ MATRIX = "Ask every row of every release instead; what is known is in FILE, and 
 @click.option("--stop-after", type=float, metavar="SECONDS", help="Begin no cell of it after that.")
 @click.option("--residue", is_flag=True, help="Ask what is left with all known repairs instead.")
 @shared.named("--release", "NUMBER", "Whose residue (the newest).", completing.zookeeper_releases)
-@click.option("--json", "as_json", is_flag=True, help="The residue as JSON.")
+@click.option("--drift", metavar="DIR", help="Say instead what a source tree of ZooKeeper changes of the text.")
+@shared.named("--against", "NUMBER", "With --drift: whose text (the tree's).", completing.zookeeper_releases)
+@click.option("--since", metavar="REV", help="With --drift: what changed since a git revision, or in A..B.")
+@click.option("--json", "as_json", is_flag=True, help="The residue, or the drift, as JSON.")
 @click.option("--trace", type=PATH, metavar="FILE", help="Of one row: save the run that breaks the release.")
 @click.option("--html", "page", type=PATH, metavar="FILE", help="Of one row: its story and the run, as a page.")
 def zookeeper(
@@ -50,6 +54,9 @@ def zookeeper(
     stop_after: float | None,
     residue: bool,
     release: str,
+    drift: str | None,
+    against: str,
+    since: str | None,
     as_json: bool,
     trace: Path | None,
     page: Path | None,
@@ -59,15 +66,23 @@ def zookeeper(
     A row that is named is a story: what happens, what a client loses, the run with the Java method of each step, and
     what its fix changes.
 
-    0: every row is as recorded; 1: one has changed; 3: one came to no verdict, and none has changed."""
+    With --drift: the methods of ZooKeeper that the text cites, against their recorded digests.
+
+    0: every row, or method, is as recorded; 1: one has changed; 3: one came to no verdict, and none has changed."""
     if (trace is not None or page is not None) and (len(issues) != 1 or residue or matrix is not None):
         raise click.UsageError("--trace and --html are for one row: zabcheck zookeeper ZK-4643 --html FILE")
+    if drift is not None:
+        if issues or split or residue or release or time_limit is not None or (matrix, stop_after) != (None, None):
+            raise click.UsageError("--drift asks nothing else: zabcheck zookeeper --drift DIR [--against NUMBER]")
+        return whole_drift(DriftRequest(drift, against, since or ""), as_json)
+    if against or since is not None:
+        raise click.UsageError("--against and --since are for --drift")
     if residue:
         if issues or split or matrix is not None or stop_after is not None:
             raise click.UsageError("--residue asks its own lines, of merged steps")
         return whole_residue(ResidueRequest(release, time_limit), as_json)
     if release or as_json:
-        raise click.UsageError("--release and --json are for --residue")
+        raise click.UsageError("--release is for --residue, and --json for --residue and --drift")
     if matrix is not None:
         if issues or split:
             raise click.UsageError("--matrix asks every row, of merged steps")
@@ -86,8 +101,9 @@ def rows(request: ZookeeperRequest, saved: Path | None = None, page: Path | None
     Args:
         saved, page: where the run of the one row that is asked goes, as a trace, and drawn with its story.
     """
-    from checker.zookeeper.story import methods, story
-    from traces import TraceError, to_text, write_trace
+    from checker.zookeeper.answered import rows_result, story_parts
+    from checker.zookeeper.story import story
+    from traces import TraceError, write_trace
     from traces.pictures.html import page as page_of
 
     files: list[tuple[Path, bytes]] = []
@@ -98,11 +114,8 @@ def rows(request: ZookeeperRequest, saved: Path | None = None, page: Path | None
         for one in answer(request):
             asked.append(one)
             if request.issues:
-                stories.append(Table(story(one)))
+                stories += story_parts(one)
             run = one.without.trace
-            if request.issues and run is not None:
-                stories.append(to_text(run).rstrip())
-                stories.append(Table(methods(run), ("step", "who and what", "in ZooKeeper"), right=0))
             if run is not None and page is not None:
                 files.append((page, page_of(run, story=story(one)).encode()))
             try:
@@ -113,33 +126,13 @@ def rows(request: ZookeeperRequest, saved: Path | None = None, page: Path | None
             if run is None and (page is not None or saved is not None):
                 troubles.append(f"ZK-{one.row.issue} did not break, so there is no run to save or draw")
             status.update(f"ZK-{one.row.issue}: {len(asked)} rows are answered")
-    undecided = [one for one in asked if one.undecided]
-    changed = [one for one in asked if not one.as_recorded and not one.undecided]
-    found = sum(one.found for one in asked)
-    more = f"; {len(undecided)} came to no verdict" if undecided else ""
-    sentence = f"{found} of {len(asked)} rows are found; {len(changed) or 'none'} changed{more}"
-    merged = "" if request.split else f"\n{merged_by_promise()}; --split has each step by itself"
-    head = (
-        "bug",
-        "release",
-        "breaks",
-        "steps",
-        "states",
-        "seconds",
-        "its fix",
-        "with it",
-        "states",
-        "published",
-        "row",
-    )
-    code = VIOLATED if changed else NO_VERDICT if undecided else HELD
-    rows = [Table([told(one) for one in asked], head, below=sentence + merged)]
-    return publish(StatedResult(sentence, code, text=[*stories, *rows]), more=files, troubles=troubles)
+    return publish(rows_result(request.as_json(), asked, request.split, stories), more=files, troubles=troubles)
 
 
 def whole_matrix(request: MatrixRequest) -> Answer:
     """Which release has which bug. 0: every cell is known; 3: some are not."""
     from checker.requests import matrix
+    from checker.zookeeper.answered import merged_by_promise
     from checker.zookeeper.matrix import told
 
     for cell in matrix.answer(request):
@@ -163,6 +156,7 @@ def whole_residue(request: ResidueRequest, as_json: bool) -> Answer:
         RequestError: there is no such release.
     """
     from checker.requests import residue
+    from checker.zookeeper.answered import merged_by_promise
     from checker.zookeeper.residue import LINES, repairs_of
 
     release, found = request.variant(), []
@@ -200,21 +194,13 @@ def whole_residue(request: ResidueRequest, as_json: bool) -> Answer:
     return publish(StatedResult(sentence, code, content, text, kind="zookeeper-residue"), as_json)
 
 
-def merged_by_promise() -> str:
-    """What every answer about merged steps rests on."""
-    from checker.report.promises import PAGE
-    from checker.zookeeper.record import MERGED
+def whole_drift(request: DriftRequest, as_json: bool) -> Answer:
+    """Which cited methods a tree has otherwise. 0: none; 1: one has changed; 3: one is not known, and none has changed.
 
-    return f"holds: with steps merged by promise of variant {MERGED} ({PAGE})"
+    Raises:
+        RequestError: there is no such tree, release or revision, or no parser of Java.
+    """
+    from checker.report.drift import stated
+    from checker.requests.drift import answer
 
-
-def told(one: RowOutcome) -> tuple[str, ...]:
-    """A row of the table."""
-    row, a, b = one.row, one.without, one.repaired
-    verdict = f"breaks at {b.depth}" if b.depth else b.trouble or "holds"
-    state = ("found" if one.found else "not found") + ("" if one.as_recorded else ", CHANGED")
-    state = "no verdict" if one.undecided else state
-    return (
-        f"ZK-{row.issue}", row.release, row.breaks, str(a.depth) if a.depth else a.trouble or "holds", f"{a.states:,}",
-        f"{a.seconds:.1f}", ",".join(row.fix), verdict, f"{b.states:,}", row.published, state,
-    )  # fmt: skip
+    return publish(stated(request, *answer(request)), as_json)

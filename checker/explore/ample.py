@@ -240,14 +240,20 @@ class Narrowing(Reducing):
     def read_of_states(self) -> set[str]:
         """The fields that properties of states read, in any state."""
         judged = [name for p in self.properties if p.of not in (STEP, TERMINAL) for name in asked_of(p)]
-        return set().union(*(self.front.program.reads[name] for name in judged))
+        said = {f.name for f in self.layout.schema.fields if f.role is Role.SCRATCH}
+        sooner = [p.holds.__name__ for p in self.properties if p.sooner]
+        return (
+            set()
+            .union(*(self.front.program.reads[name] for name in judged))
+            .union(*(self.front.program.reads[name] - said for name in sooner))
+        )
 
     def free(self) -> set[Case]:
         """The steps of processes on their own that collide with nobody's."""
         world = self.conventions
         read: set[Touch] = set()
         self.looking_beyond: dict[str, None] = {}
-        for p in (p for p in self.properties if p.of == STEP):
+        for p in (p for p in self.properties if p.of == STEP and not p.sooner):
             for name in asked_of(p):
                 self.front.function(name)
                 beyond, own = looks_beyond(self.front.program, self.layout, world, name)

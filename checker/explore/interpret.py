@@ -224,7 +224,9 @@ class Interpreter:
         """The step under way in s, for a person: its kind, its process, the paper's steps in it."""
         entered = [name for k, name in enumerate(self.steps) if s.steps >> k & 1]
         inside = f" ({', '.join(entered)})" if entered else ""
-        where = f" at process {s.event_process}" if s.event_process != NOBODY else ""
+        roles, p = self.model.configuration.played, s.event_process
+        who = f"process {p}" if roles is None else roles.name_of(max(0, p))
+        where = f" at {who}" if p != NOBODY else ""
         return f"step {NUMBERED[s.event].called!r}{inside}{where}"
 
     def orbit(self, data: bytes) -> tuple[bytes, int]:

@@ -167,6 +167,38 @@ def why_mixed(program: t.TypedProgram, name: str, hidden: Collection[str], expli
     return ""
 
 
+def marks_of(program: t.TypedProgram, letter: str, layout: Layout) -> set[str]:
+    """Return what a letter has a step say of itself, and never looks at."""
+    said = {f.name for f in layout.schema.fields if f.role is Role.SCRATCH}
+    ahead, seen = [letter], set[str]()
+    while ahead:
+        name = ahead.pop()
+        if name not in seen:
+            seen.add(name)
+            body = program.functions[name].body
+            said -= looked_at(body)
+            ahead += touched_by(body).calls
+    return said
+
+
+def looked_at(node: object) -> set[str]:
+    """Return the fields whose values a piece of typed text uses, those aside that it only changes."""
+    if isinstance(node, (list, tuple)):
+        return set().union(*map(looked_at, node))
+    if not isinstance(node, t.Node):
+        return set()
+    found = {node.field} if isinstance(node, t.Memory) else set()
+    match node:
+        case t.Store() | t.SetChange() | t.Clear():
+            given = [v for v in node.values_held() if v is not node.place]
+            inner = [*(term.index for term in node.place.terms), *given]
+        case t.Memory():
+            inner = [term.index for term in node.terms]
+        case _:
+            inner = list(node.values_held())
+    return found | looked_at(inner)
+
+
 def loops(statement: t.Stmt) -> set[str]:
     """Return the names that a loop over a range gives numbers to, which end with it."""
     if isinstance(statement, t.For):
@@ -237,6 +269,8 @@ def plan_of(
     layout, c = model.program.layout, model.configuration
     if c.quorums:
         return Plan("majorities are not the quorums (--quorums): renaming any two processes may tell classes apart")
+    if c.roles:
+        return Plan("processes have roles: renaming any two may tell classes apart")
     if c.passes:
         return Plan("the passes that processes gave up are kept")
     steps, letters = outside_letters(program)
@@ -248,9 +282,9 @@ def plan_of(
     fields: set[str] = set()
     for name in letters:
         reads, writes = with_calls(program, touched_by(program.functions[name].body))
-        if beyond := (reads | writes) - observed:
+        if beyond := (reads | writes) - observed - marks_of(program, name, layout):
             return Plan(f"{name} touches {', '.join(sorted(beyond))}")
-        fields |= writes
+        fields |= writes & observed
     fields -= explicit
     if "abcasts" not in fields or "abcast_txn" not in fields:
         return NOTHING

@@ -189,8 +189,9 @@ class Reducing(Compiled):
 
     @cached_property
     def judging(self) -> list[str]:
-        """The functions that judge steps, by name."""
-        return [f.__name__ for p in self.properties if p.of == STEP for f in (p.holds, p.witness)]
+        """The functions that judge steps, by name, but for those that a step breaks no later than it could."""
+        judged = (p for p in self.properties if p.of == STEP and not p.sooner)
+        return [f.__name__ for p in judged for f in (p.holds, p.witness)]
 
     def _typed(self) -> t.TypedProgram:
         typed = super()._typed()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from invariants.registry import NO_RUNTIME_ERROR, Property
@@ -130,6 +131,11 @@ class Exploration:
             self.witnessed[name] = min(depth, self.witnessed.get(name, depth))
         for name, count in first.step_counts.items():
             self.step_counts[name] = max(count, self.step_counts.get(name, 0))
+
+    def add_walked(self, depths: Mapping[str, int]) -> None:
+        """Add which premises random walks met, and after how many steps."""
+        for name, depth in depths.items():
+            self.witnessed[name] = min(depth, self.witnessed.get(name, depth))
 
     def depth_of(self, depth: int) -> str:
         """A depth at which something was first met, as a report says it."""

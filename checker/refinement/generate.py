@@ -149,7 +149,7 @@ class Writer:
         ]
         for v, value in bound.items():
             if v.sort == QUORUM:
-                lines.append(self.guard(action, "a quorum", f"count_bits({value}) >= s.MAJORITY"))
+                lines.append(self.guard(action, "a quorum", f"is_quorum(s, {value})"))
         for what, guard in action.guards.items():
             lines.append(self.guard(action, what, python_text(meaning(guard, bound, self.state))))
         for symbol, definition in action.updates.items():

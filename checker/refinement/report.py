@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from checker.refinement.failure import Failure
 from checker.refinement.generate import MARK
 from checker.refinement.model import CLAUSE, REFINES, RefinedModel
+from checker.report.disjoint import disjoint_notes
 from checker.report.report import Report
 from checker.report.result import NOT_REACHED, Part, Result, Row, Table, Verdict, plural
 from traces.explain.folding import fitted
@@ -112,7 +113,8 @@ class RefinementReport(Result):
         parts += [Table(counts, ("abstract action", "transitions"), right=1)] if counts else []
         rows = self.clause_rows()
         parts += [Table(rows, ("clause", "verdict"))] if rows else []
-        notes = [f"never taken within these bounds: {', '.join(self.never)}"] if self.never else []
+        notes = disjoint_notes(self.report.configuration)
+        notes += [f"never taken within these bounds: {', '.join(self.never)}"] if self.never else []
         notes += [f"the run is in {self.path} (zabcheck export {self.path} --to text)"] if self.path else []
         return [*parts, Table(self.figures()), *([fitted("\n".join(notes))] if notes else [])]
 

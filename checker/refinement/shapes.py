@@ -1,8 +1,9 @@
 """Where the abstract protocol's symbols lie in a state of the executable one.
 
-The finite instance that a configuration bounds: its processes; for quorums all sets of at least a majority, as bit
-masks; for attempts the pairs of a process and an epoch, those of epoch 0 being one and the same, the beginning; for
-histories the transactions by their identity, 0 being the empty one; epochs and counters as they are.
+The finite instance that a configuration bounds: its processes; for quorums all sets that are one (a majority, or what
+the model's system has), as bit masks; for attempts the pairs of a process and an epoch, those of epoch 0 being one and
+the same, the beginning; for histories the transactions by their identity, 0 being the empty one; epochs and counters as
+they are.
 
 A symbol's value at all arguments is one field `a_<name>`. Its axes are processes first, so that whatever renames
 processes renames it with them; what is left becomes numbered axes, the last of a relation's the members of a set.

@@ -16,16 +16,22 @@ from traces.explain.names import process_name
 from zabspec.abstract.logic import ATTEMPT, COUNTER, EPOCH, HISTORY, PROCESS, QUORUM, Sort, Symbol
 from zabspec.abstract.vocabulary import counter, ep, epoch, leads, prefix
 from zabspec.language import StateView
+from zabspec.quorums import system_of
 
 __all__ = ["attempt_of", "instance_of", "named", "table_of"]
 
 
 def instance_of(model: RefinedModel) -> Instance:
     """The finite instance that the configuration bounds. Attempt 0 is the beginning; then each process's epochs."""
-    n, txns = model.configuration.nodes, model.configuration.txns
+    c = model.configuration
+    n, txns = c.nodes, c.txns
     sets = [frozenset(p for p in range(n) if mask >> p & 1) for mask in range(1 << n)]
+    if c.quorums:
+        quorums = tuple(sets[mask] for mask in system_of(c.quorums).quorums)
+    else:
+        quorums = tuple(q for q in sets if len(q) >= c.smallest_quorum)
     return Instance(
-        quorums=tuple(q for q in sets if len(q) >= model.configuration.smallest_quorum),
+        quorums=quorums,
         processes=n,
         attempts=1 + n * model.epochs,
         histories=txns + 1,

@@ -173,7 +173,7 @@ def loop_lines(sort: Sort, x: Element, indent: str) -> list[str]:
     if isinstance(x, Attempt):
         return [f"{indent}for {x.epoch} in range(s.EPOCHS + 1):", f"{indent}    for {x.leader} in range(s.NODES):"]
     if sort == QUORUM:
-        return [f"{indent}for {x} in range(2 ** s.NODES):", f"{indent}    if count_bits({x}) >= s.MAJORITY:"]
+        return [f"{indent}for {x} in range(2 ** s.NODES):", f"{indent}    if is_quorum(s, {x}):"]
     stop = "s.NODES" if sort == PROCESS else STOPS.get(sort.name, "s.TXNS + 1")
     return [f"{indent}for {x} in range({stop}):"]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from checker.report import result
+from checker.report.audit_forecast import forecast_json, forecast_lines
 from checker.report.result import ERROR, FAILURE, SKIPPED, Part, Place, Result, Rule, Verdict, installed_version
 from checker.report.sources import top_of
 from traces.explain.folding import WIDTH
@@ -71,14 +72,20 @@ def headline(audit: Audit) -> str:
 
 def start_lines(audit: Audit) -> list[str]:
     """What starts, of each server."""
+    of, *each = start_sentences(audit)
+    return [f"What starts, {of}:", *(line for said in each for line in wrapped(said, "  "))]
+
+
+def start_sentences(audit: Audit) -> list[str]:
+    """Of what it is said what starts, and then a sentence for each server."""
     ordered = list(dict.fromkeys(r for x in audit.starts for r in x.releases))
     ordered.sort(key=lambda r: [int(p) if p.isdigit() else 99 for p in r.split(".")])
     of = audit.release or f"{releases_text(ordered, ordered)}, which can have written the files; --release says one"
-    lines = [f"What starts, of these files and no others ({of}):"]
+    said = [f"of these files and no others ({of})"]
     for x in audit.starts:
         one = len([y for y in audit.starts if y.server == x.server]) == 1
-        lines += wrapped(f"{x.server}{'' if one else ', ' + releases_text(x.releases, ordered)}: {x.sentence}", "  ")
-    return lines
+        said.append(f"{x.server}{'' if one else ', ' + releases_text(x.releases, ordered)}: {x.sentence}")
+    return said
 
 
 def releases_text(releases: Sequence[str], ordered: Sequence[str]) -> str:
@@ -132,6 +139,10 @@ class AuditReport(Result):
         counts = self.sentence.split(": ", 1)[1]
         lines = [headline(audit), counts, *(f"  {s.name}: {server_line(s)}" for s in audit.servers)]
         parts = ["\n".join(lines), "\n".join(start_lines(audit))]
+        if audit.forecast is not None:
+            parts.append("\n".join(forecast_lines(audit.forecast)))
+        elif audit.verdict == DANGER:
+            parts.append("Which servers can be started first, and what is lost otherwise: ask with --forecast.")
         parts += ["\n".join(finding_text(f)) for f in audit.told(*GRAVE)]
         if notes := audit.told(NOTE):
             lines = ["Notes: odd, and legitimate"]
@@ -189,7 +200,11 @@ class AuditReport(Result):
     def page(self) -> str:
         from checker.report.audit_page import as_html
 
-        return as_html(self.audit, self.sentence, headline(self.audit), start_lines(self.audit), in_words)
+        ahead = self.audit.forecast
+        lines = forecast_lines(ahead) if ahead is not None else []
+        runs = [(", ".join(o.started), o.run) for o in ahead.outcomes] if ahead is not None else []
+        starts = start_sentences(self.audit)
+        return as_html(self.audit, self.sentence, headline(self.audit), starts, in_words, lines, runs)
 
     def as_json(self) -> dict[str, Any]:
         audit = self.audit
@@ -204,6 +219,7 @@ class AuditReport(Result):
             "quorums": audit.quorums,
             "servers": [server_json(s, audit) for s in audit.servers],
             "starts": [start_json(x) for x in audit.starts],
+            "forecast": forecast_json(audit.forecast) if audit.forecast is not None else None,
             "findings": [finding_json(f) for f in audit.told(*GRAVE)],
             "notes": [finding_json(f) for f in audit.told(NOTE)],
             "cannot_be_concluded": audit.open,

@@ -12,10 +12,33 @@ from checker.report.result import Part, Result, Verdict
 if TYPE_CHECKING:
     from traces.zookeeper.text_logs import Broken, TextHistory
 
-__all__ = ["LogsReport"]
+__all__ = ["LogsReport", "headline"]
 
 SHOWN = 200  # phases in the text
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
+
+
+def headline(report: LogsReport) -> str:
+    """Whether data is in danger as far as text logs tell, and what not to do, in a line."""
+    delete = "Do not delete, move away or replace any directory"
+    if report.broken:
+        first = report.broken[0]
+        where = f" ({first.rule}, {first.lines[0].place})" if first.lines else f" ({first.rule})"
+        return (
+            f"VIOLATION: by these logs the servers did not do the same{where}: clients may have read what others have "
+            f"not. {delete}: copy those of all servers, and audit the copies."
+        )
+    if report.judged:
+        return (
+            "OK: nothing in these logs breaks a promise. They say little of what is on disks: audit those too. "
+            f"{delete} before."
+        )
+    if report.exit_code == HELD:
+        return (
+            "OK: elections and synchronizations are not odd, and these logs (at INFO) tell nothing else: whether data "
+            f"is in danger is on the disks. {delete} before they are audited."
+        )
+    return f"UNKNOWN: these logs do not tell whether data is in danger. {delete} before the disks are audited."
 
 
 @dataclass(frozen=True)
@@ -56,7 +79,7 @@ class LogsReport(Result):
     def parts(self) -> Sequence[Part]:
         from traces.zookeeper.text_logs import phase_text
 
-        lines = [self.sentence]
+        lines = [headline(self), self.sentence.split(": ", 1)[1]]
         for b in self.broken:
             step = f" ({b.step})" if b.step else ""
             lines += ["", f"{b.rule}{step}: {one_line(b.sentence)}", *(f"  {e.place}" for e in b.lines)]
@@ -75,6 +98,7 @@ class LogsReport(Result):
         h = self.history
         return {
             "format": 1,
+            "headline": headline(self),
             "request": self.request,
             "servers": {str(n): files for n, files in h.servers.items()},
             "phases": [

@@ -67,9 +67,16 @@ def read_report(path: Path, again: bool = False) -> dict[str, Any]:
         where = "/".join(str(x) for x in wrong.absolute_path) or "its top"
         said = " ".join(wrong.message.split())
         raise ReportError(f"{path} is no report of an exploration: at {where}, {said[:200]}")
-    check(report, str(path), again)
     assert isinstance(report, dict)
+    without_evidence(report)
+    check(report, str(path), again)
     return report
+
+
+def without_evidence(report: dict[str, Any]) -> None:
+    """Take out what stands beside the exploration: it follows from no figure of the file, and is of other sources."""
+    for said in (report, *report["properties"]):
+        said.pop("evidence", None)
 
 
 def check(report: Mapping[str, Any], name: str, again: bool) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from math import factorial
+from math import factorial, prod
 from typing import Any
 
 from checker.explore.result import NOT_ASKED, Exploration, Limits
@@ -21,6 +21,7 @@ from invariants.binding import full_namespace
 from invariants.registry import NO_RUNTIME_ERROR, Property
 from zabspec.model import Model
 from zabspec.quorums import system_of
+from zabspec.roles import roles_of
 from zabspec.worlds.steps import NUMBERED
 
 __all__ = ["impossible", "unlike"]
@@ -83,7 +84,9 @@ def counted(report: Claim) -> Iterator[str]:
 
 
 def renamings(configuration: Mapping[str, Any]) -> int:
-    """Return how many renamings of the processes keep the quorums of a configuration."""
+    """Return how many renamings of the processes keep the quorums and roles of a configuration."""
+    if roles := roles_of(str(configuration.get("roles", ""))):
+        return prod(factorial(r.count) for r in roles)
     text = str(configuration.get("quorums", ""))
     return len(system_of(text).renamings) if text else factorial(configuration["nodes"])
 

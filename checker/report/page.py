@@ -12,10 +12,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from checker.report.command import witness_command
 from invariants import properties_of, property_named
+from invariants.registry import RUNTIME
 from traces import Trace, TraceError, build_trace, verify
-from traces.pictures.html import environment, shown
-from traces.pictures.markup import Attributes, tag, text
+from traces.pages.markup import Attributes, tag, text
+from traces.pages.shell import environment
+from traces.pictures.html import shown
 from traces.pictures.svg import STYLE
 from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
@@ -37,12 +40,16 @@ def page_of(report: Mapping[str, Any]) -> str:
     """
     broken = [p for p in report["properties"] if p["verdict"] == "violated"]
     runs = [shown(trace_of(report, p), f"run{k}-") for k, p in enumerate(broken, 1)]
+    sections = [(f"{run['name']}run", p["name"]) for p, run in zip(broken, runs, strict=True)]
     names = {p["name"]: run["name"] for p, run in zip(broken, runs, strict=True)}
+    held = [p["name"] for p in report["properties"] if p["verdict"] == "holds" and p["of"] != RUNTIME]
+    commands = {name: said for name in held if (said := witness_command(report.get("request"), name))}
     steps = list(report["steps"].items())
     most = max([*report["steps"].values(), *report["events"].values()], default=0)
-    template = environment("checker.report").get_template("report.html.j2")
+    template = environment("traces.pictures", "checker.report").get_template("report.html.j2")
     return template.render(
-        style=STYLE, report=report, runs=runs, names=names, plot=plot(report["states"]["levels"]),
+        style=STYLE, report=report, runs=runs, names=names, sections=sections, witnesses=commands,
+        plot=plot(report["states"]["levels"]),
         counts=[(name, n, share(n, most)) for name, n in [*steps, *report["events"].items()]],
         configuration=json.dumps(report["configuration"]),
     )  # fmt: skip

@@ -10,6 +10,7 @@ from checker.report.result import Part, Result, Verdict
 from traces import Trace
 from traces.explain.folding import folded
 from traces.replay.replay import Replayed, happened
+from zabspec.language.notation import named_by
 
 __all__ = ["ReplayResult"]
 
@@ -47,9 +48,16 @@ class ReplayResult(Result):
     def parts(self) -> Sequence[Part]:
         """A line for each step, the verdict and the digest."""
         width = len(str(len(self.played.steps)))
-        lines = [folded(happened(step), f"{step.number:>{width}}  ") for step in self.played.steps]
+        numbers = (f"{step.number:>{width}}  " for step in self.played.steps)
+        lines = [folded(said, number) for said, number in zip(self.what_happened, numbers, strict=True)]
         ends = f"canonical dump at the end: sha256 {self.played.sha256}"
         return ["\n".join(lines), f"{folded(self.sentence, others='  ')}\n{ends}"]
+
+    @property
+    def what_happened(self) -> list[str]:
+        """Each step in a line, with processes by their roles."""
+        with named_by(self.trace.configuration.played):
+            return [happened(step) for step in self.played.steps]
 
     def as_json(self) -> dict[str, Any]:
         result = self.played
@@ -63,6 +71,6 @@ class ReplayResult(Result):
             "property": result.property_name or None,
             "breaks_at": len(result.steps) if result.property_name else None,
             "lasso": None if result.lasso is None else result.lasso.as_dict(),
-            "steps": [happened(step) for step in result.steps],
+            "steps": self.what_happened,
             "sha256": result.sha256,
         }

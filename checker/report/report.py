@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from checker.explore.reaching import reaching
 from checker.explore.result import NONE_THERE, NOT_ASKED, Exploration, Limits
+from checker.report.command import command_words, witness_command
 from checker.report.disjoint import disjoint_notes
+from checker.report.evidence import Gathered
 from checker.report.promises import PAGE, promise_json, promise_text
 from checker.report.result import (
     COLOURS,
@@ -78,20 +80,6 @@ class Advice:
     nearest: str = ""
 
 
-def command_words(model: Mapping[str, Any] | None) -> list[str] | None:
-    """The flags of a model, from the request's JSON; None: there is no request, or it has what no flag says."""
-    if model is None or model.get("quorums"):
-        return None
-    words = []
-    for name, value in model.items():
-        if name == "budgets":
-            ours = [f"--{k.replace('_', '-')} {n}" for k, n in value.items() if k in BUDGETS]
-            words += [*ours, *(f"--budget {quote(f'{k}={n}')}" for k, n in value.items() if k not in BUDGETS)]
-        elif name != "kind":
-            words.append(f"--{name.replace('_', '-')} {quote(str(value))}")
-    return words
-
-
 def bounds_of(c: Configuration) -> str:
     """A configuration as the bounds of a verdict."""
     name = f"{c.protocol} with {c.variant}" if c.variant else c.protocol
@@ -124,6 +112,7 @@ class Report(Result):
         error_run: the run that needs more room than a capacity gives, if that ended the exploration.
         request: of which it is the answer, as JSON; None: it is not known.
         advice: what recorded expectations say beside it; None: nobody looked.
+        evidence: of other kinds than exploring; None: nobody looked. No verdict and no exit code follows from it.
     """
 
     exploration: Exploration
@@ -142,6 +131,7 @@ class Report(Result):
     never_false: Mapping[str, str] = field(default_factory=dict)  # properties that no state can break, with their lines
     request: Mapping[str, Any] | None = None
     advice: Advice | None = None
+    evidence: Gathered | None = None
 
     kind = "explore"
 
@@ -396,13 +386,19 @@ class Report(Result):
         """The rows of properties; many that were not put to the test are named in one line below."""
         rows = [(name, said.removesuffix(BOUNDS), *more) for name, said, *more in self.verdict_rows()]
         colours = [COLOURS[self.verdict(p)] for p in self.listed]
-        bare = [k for k, p in enumerate(self.listed) if self.verdict(p) == NOT_REACHED]
+        beside = self.evidence or Gathered()
+        cells = [beside.cells(p.name) for p in self.listed]
+        bare = [k for k, p in enumerate(self.listed) if self.verdict(p) == NOT_REACHED and not any(cells[k])]
         folds, below = len(bare) > MOST_BARE and len(bare) < len(rows), ""
         if folds:
             names = ", ".join(self.listed[k].name for k in bare)
             below = f"premise not reached, {plural(len(bare), 'property')}: {names}"
         kept = [k for k in range(len(rows)) if not folds or k not in bare]
-        head: Row = ("property", "verdict", "source", "premise")
+        if beside.head:  # what stands beside the verdict leaves no room for where a property is stated
+            rows = [(name, said, *cells[k]) for k, (name, said, *_) in enumerate(rows)]
+            head: Row = ("property", "explored", *beside.head)
+            return Table([rows[k] for k in kept], head, colours=[colours[k] for k in kept], below=below)
+        head = ("property", "verdict", "source", "premise")
         if not any(rows[k][3] for k in kept):
             head, rows = head[:3], [row[:3] for row in rows]
         return Table([rows[k] for k in kept], head, colours=[colours[k] for k in kept], below=below)
@@ -457,11 +453,8 @@ class Report(Result):
         """A command that shows the run which puts a property to the test that holds; the same with another name for
         another one."""
         held = next((p.name for p in self.listed if self.verdict(p) == HOLDS and p.of != RUNTIME), "")
-        model = command_words((self.request or {}).get("model"))
-        if not held or model is None:
-            return []
-        words = ["zabcheck", *model, *(["--no-symmetry"] if not (self.request or {}).get("symmetry", True) else [])]
-        return [f"the shortest run that puts a property to the test: {' '.join([*words, '--witness', quote(held)])}"]
+        command = witness_command(self.request, held) if held else ""
+        return [f"the shortest run that puts a property to the test: {command}"] if command else []
 
     @property
     def stopped_at_violation(self) -> bool:
@@ -499,7 +492,7 @@ class Report(Result):
         if len(found) < len(names):
             c = self.configuration
             whose = f"{c.protocol} with {c.variant}" if c.variant else f"{c.protocol} over network {c.network}"
-            whose += f", quorums {c.quorums}," if c.quorums else ""
+            whose += f", quorums {c.quorums}" if c.quorums else ""
             rest = some([name for name in names if name not in found])
             out.append(f"no command is known that reaches, for {whose}, the premise of {rest}")
         if tried is not None:
@@ -523,6 +516,8 @@ class Report(Result):
         if ways := self.too_few():
             parts.append(Words(ways))
         parts.append(self.verdict_table())
+        if self.evidence is not None and (legend := self.evidence.legend()):
+            parts.append(Words(legend))
         if self.advice is not None and self.advice.nearest:
             parts.append(Words([self.advice.nearest]))
         if self.symbolic:
@@ -546,7 +541,7 @@ class Report(Result):
             at = found.witnessed.get(p.name) if broken is None else broken.depth
             yield Verdict(
                 p.name, self.verdict(p), at, c.trouble or c.why, c.trace, c.text, p.source, p.statement, p.premise,
-                *self.as_a_case(p),
+                *self.as_a_case(p), evidence=self.evidence.said_of(p.name) if self.evidence is not None else {},
             )  # fmt: skip
 
     def as_a_case(self, p: Property) -> tuple[str, str]:
@@ -667,6 +662,7 @@ class Report(Result):
                 "bytes_per_state": per(r.memory, r.distinct),
             },
             "engine": self.engine_as_json(),
+            **({} if self.evidence is None else {"evidence": self.evidence.as_json(p.name for p in self.listed)}),
         }
 
     def engine_as_json(self) -> dict[str, Any]:
@@ -713,6 +709,7 @@ class Report(Result):
             "witnessed_at": r.witnessed.get(p.name),
             "violation": violation,
             **self.symbolic_as_json(p),
+            **({} if self.evidence is None else {"evidence": self.evidence.of_property(p.name)}),
         }
 
     def symbolic_as_json(self, p: Property) -> dict[str, Any]:

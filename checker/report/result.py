@@ -72,6 +72,7 @@ class Verdict:
         message: what a test report says of that.
         group: what a test report lists it below.
         seconds: how long it took, where that is known of it alone.
+        evidence: of other kinds than the command's own: what is claimed, by the column that it stands in.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Verdict:
     message: str = field(default="", repr=False)
     group: str = field(default="zabcheck", repr=False)
     seconds: float = field(default=0.0, repr=False)
+    evidence: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 # --- what a person reads ---------------------------------------------------------------------------

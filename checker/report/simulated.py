@@ -15,19 +15,22 @@ from checker.report.progress import StatusLine
 from checker.report.result import CheckFindings, Part, Result, Row, Table, Words, plural
 from invariants import properties_of
 from invariants.registry import HISTORY, STEP, TERMINAL
-from traces import TraceError, write_trace
+from traces import Trace, TraceError, write_trace
 from traces.judging.simulated import NEVER, Judged, Verdict, judge, judged_properties
-from traces.pictures import to_html
 from traces.record.events import Event, events_of, role_name
-from traces.record.simulated import simulated_trace
+from traces.record.simulated import TooLarge, simulated_trace
 from zabspec.language.kinds import Kind
-from zabspec.language.notation import value_text
+from zabspec.language.notation import named_by, process_name, value_text
 from zabspec.language.schema import Field
+from zabspec.model import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
+from zabspec.roles import has, roles_of
 from zabspec.simulator.dump import Dump, FieldDump, Process, digest
 from zabspec.simulator.run import MOST_OBSERVED, Run, Simulator, play, simulator_for
 
 __all__ = ["Simulation"]
+
+HALVINGS = 4  # of a run that is drawn in part: each plays it once more
 
 
 class Simulation(Result):
@@ -48,9 +51,15 @@ class Simulation(Result):
     saved: Path | None = None
 
     def __init__(
-        self, run: Run, engine: str, listen: bool = False, check: bool = False, request: Mapping[str, Any] | None = None
+        self,
+        run: Run,
+        engine: str,
+        listen: bool = False,
+        check: bool = False,
+        request: Mapping[str, Any] | None = None,
+        names: tuple[str, ...] = (),
     ) -> None:
-        self.run, self.checked, self.request = run, check, request
+        self.run, self.checked, self.request, self.names = run, check, request, names
         self.fields: list[Field] = []
         self.own: list[dict[str, Any]] = []
         self.processes: list[Process] = []
@@ -73,13 +82,13 @@ class Simulation(Result):
             if listen:
                 simulator, self.events = events_of(self.run, progress.watch)
             if check and self.run.proposals > MOST_OBSERVED:
-                self.verdicts = judge_many(self.run, progress)
+                self.verdicts = judge_many(self.run, progress, self.names)
             elif check:
-                judged, verdicts = judge(self.run, engine, progress.watch)
+                judged, verdicts = judge(self.run, engine, progress.watch, self.names)
                 self.verdicts = [(v, "" if v.held else reason(judged, self.run, v)) for v in verdicts]
-                self.verdicts += not_judged(self.run.protocol, verdicts)
+                self.verdicts += [] if self.names else not_judged(self.run.protocol, verdicts)
                 # telling the reason may have run it again, and not to its end
-                simulator = simulator or judge(self.run, engine)[0]
+                simulator = simulator or judge(self.run, engine, names=self.names)[0]
             if simulator is None:
                 simulator = play(self.run, engine, lambda c, e: progress.watch(simulator_for(c, e)))
             return simulator
@@ -126,17 +135,46 @@ class Simulation(Result):
 
     def write_run(self, path: Path | None, page: Path | None) -> tuple[list[tuple[Path, bytes]], str]:
         """Save the run up to the violation that came first; return the page that draws it, or the whole run if nothing
-        is violated, and what went wrong."""
+        is violated, and what went wrong. Of a run that is too large the page draws as much as can be told."""
+        from traces.pictures.html import page as page_of
+
         broken = [v for v, _ in self.verdicts if not v.held]
         first = min(broken, key=lambda v: v.broken_at) if broken else None
         of, until = (first.of, first.broken_at + 1) if first is not None else (None, None)
+        story: list[tuple[str, str]] = []
+        trouble = ""
         try:
-            trace = replace(simulated_trace(self.run, of, until), request=self.request)
-            if path is not None and first is not None:
+            try:
+                trace = simulated_trace(self.run, of, until)
+            except TooLarge as problem:
+                if page is None:
+                    raise
+                trace, tick = self.largest_part(self.run.rounds if until is None else until)
+                story = [("Drawn in part", f"up to tick {tick} of {self.run.rounds}: {problem}.")]
+                trouble = (
+                    f"the run cannot be told as a trace: {problem}" if path is not None and first is not None else ""
+                )
+            trace = replace(trace, request=self.request)
+            if path is not None and first is not None and not story:
                 write_trace(trace, path)
-            return [(page, to_html(trace).encode())] if page is not None else [], ""
+            return [(page, page_of(trace, story=story).encode())] if page is not None else [], trouble
         except TraceError as problem:
             return [], f"the run cannot be told as a trace: {problem}"
+
+    def largest_part(self, end: int) -> tuple[Trace, int]:
+        """Return the run up to a tick up to which it can be told, the last one but for a 16th, and that tick.
+
+        Raises:
+            TraceError: no part of it can be told.
+        """
+        found, tick = simulated_trace(self.run, None, 0), 0
+        for _ in range(HALVINGS):
+            middle = (tick + end) // 2
+            try:
+                found, tick = simulated_trace(self.run, None, middle), middle
+            except TooLarge:
+                end = middle
+        return found, tick
 
     def parts(self) -> Sequence[Part]:
         warning = disjoint_notes(self.run)
@@ -164,10 +202,18 @@ class Simulation(Result):
     def rows(self) -> list[Row]:
         """The cluster, a process a row."""
         if not self.protocol.declared.replicas:
-            return [
-                (f"p{p}", *(own_text(f.kind, x[f.name], len(f.axes) - 1) for f in self.fields))
-                for p, x in enumerate(self.own)
-            ]
+            roles = roles_of(self.protocol.roles(self.run.budgets))
+            with named_by(roles):
+                return [
+                    (
+                        process_name(p),
+                        *(
+                            own_text(f.kind, x[f.name], len(f.axes) - 1) if has(roles, f, p) else ""
+                            for f in self.fields
+                        ),
+                    )
+                    for p, x in enumerate(self.own)
+                ]
         return [
             (
                 f"p{p}",
@@ -243,16 +289,24 @@ def not_judged(protocol: str, verdicts: Sequence[Verdict]) -> list[tuple[Verdict
     return [(Verdict(p, False, NEVER, judged=False), what.get(p.of, "it asks of messages in flight")) for p in left]
 
 
-def judge_many(run: Run, progress: Progress) -> list[tuple[Verdict, str]]:
+def judge_many(run: Run, progress: Progress, names: tuple[str, ...] = ()) -> list[tuple[Verdict, str]]:
     """The verdicts on a run with more proposals than `invariants/` can hold: it is played in the CPython
     world, and what happens is judged as an event table is. Rows do not tell what is in stable histories.
 
     Raises:
+        ConfigError: no table is judged by one of them.
         SimulationError: as for `play`.
         TableError: what judges tables is not installed.
     """
     from traces.tables.table import check_arrow
 
+    judged = judged_properties(run.protocol, names)
+    untold = [p.name for p in judged if not p.tables]
+    if untold:
+        raise ConfigError(
+            f"runs of at most {MOST_OBSERVED} proposals are judged by {untold[0]}, and this has {run.proposals}: a "
+            f"longer one is judged by its rows, of which none says in which pass a process broadcasts"
+        )
     check_arrow("numpy")
     from traces.judging.single_run import judge_rows
     from traces.tables.recorded import observes, rows_of_run
@@ -260,7 +314,7 @@ def judge_many(run: Run, progress: Progress) -> list[tuple[Verdict, str]]:
     tally = judge_rows(rows_of_run(run, watch=progress.watch, every=False), observes(run.protocol))
     broken = {v.property: v for v in tally.violations}
     out = []
-    for p in judged_properties(run.protocol):
+    for p in judged:
         v = broken.get(p.name)
         if p.of != HISTORY:
             unseen = f"stable histories are looked at in runs of at most {MOST_OBSERVED} proposals"

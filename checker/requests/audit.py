@@ -34,6 +34,7 @@ class AuditRequest(Request):
         engine: `local` or `spark`. master: of Spark.
         show_data: show what nodes hold.
         release: of the servers, for what starts; empty: all that can have written the files.
+        forecast: also say what starting them can come to.
     """
 
     kind: ClassVar[str] = "audit"
@@ -45,6 +46,7 @@ class AuditRequest(Request):
     master: str | None = None
     show_data: bool = False
     release: str = ""
+    forecast: bool = False
 
     def validate(self) -> None:
         if not self.servers:
@@ -86,13 +88,16 @@ def answer(request: AuditRequest, before: Audit | None = None, keep: bool = Fals
     check_numbers(directories, config)
     if request.engine != "spark":
         return audit(
-            directories, config, request.show_data, request.digests, before, keep=keep, release=request.release
-        )
+            directories, config, request.show_data, request.digests, before, keep=keep, release=request.release,
+            forecast=request.forecast,
+        )  # fmt: skip
     from traces.spark import NoSpark, SparkFailed
     from traces.zookeeper.spark import audit_on_spark
 
     try:
-        return audit_on_spark(directories, config, request.show_data, request.digests, request.master, request.release)
+        return audit_on_spark(
+            directories, config, request.show_data, request.digests, request.master, request.release, request.forecast
+        )
     except NoSpark as problem:
         raise RequestError(str(problem)) from None
     except SparkFailed as problem:

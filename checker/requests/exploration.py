@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from zabspec.model import Configuration
 
-__all__ = ["ENGINES", "REDUCTIONS", "ExploreRequest"]
+__all__ = ["ALL_EVIDENCE", "ENGINES", "EVIDENCE", "EXPLORED", "QUICK", "REDUCTIONS", "ExploreRequest"]
 
 ENGINES = ("compiled", "interpret", "spark")
 REDUCTIONS = ("auto", "stuttering", "none")
 FINGERPRINTS = (64, 128)
+EXPLORED, QUICK, ALL_EVIDENCE = EVIDENCE = ("explored", "quick", "all")
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class ExploreRequest(BoundedRequest):
         master, fingerprint (bits): of Spark.
         checkpoint, resume: the folder that keeps levels, and whether to resume from it.
         trace: where the first counterexample is saved; empty: a file named for it; None: nowhere.
+        evidence: of which other kinds evidence is put beside the exploration: `explored`, none; `quick`, what is kept,
+            and the proof; `all`, whatever applies, in minutes.
     """
 
     kind: ClassVar[str] = "explore"
@@ -54,6 +57,7 @@ class ExploreRequest(BoundedRequest):
     resume: bool = False
     fingerprint: int | None = None
     trace: str | None = None
+    evidence: str = QUICK
 
     def validate(self) -> None:
         if self.engine not in ENGINES:
@@ -62,6 +66,8 @@ class ExploreRequest(BoundedRequest):
             raise RequestError(f"there is no reduction {self.reduction!r}; there are {', '.join(REDUCTIONS)}")
         if self.fingerprint not in (None, *FINGERPRINTS):
             raise RequestError(f"--fingerprint is 64 or 128, not {self.fingerprint}")
+        if self.evidence not in EVIDENCE:
+            raise RequestError(f"--evidence is {', '.join(EVIDENCE[:-1])} or {EVIDENCE[-1]}, not {self.evidence!r:.60}")
         super().validate()
         seconds(self, "symbolic")
         self.refuse_contradictions()

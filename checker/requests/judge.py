@@ -14,6 +14,7 @@ from zabspec.files import place_of, without_secrets
 
 if TYPE_CHECKING:
     from checker.report.judged import JudgedTable
+    from invariants.registry import Property
     from traces.judging.totals import Totals, Unit
     from traces.tables.own import Source
     from traces.tables.places import Address, Place
@@ -160,7 +161,7 @@ def own_units(request: JudgeRequest, table: Place, source: Source) -> tuple[Sequ
     known = [name for name, p in named.items() if p.default]
     for name in request.properties:
         if name in named and name not in known and named[name] in PROPERTIES:
-            raise RequestError(f"{name} is judged by `zabcheck --property {name}`, of explored states alone")
+            raise RequestError(not_of_tables(named[name]))
         if name in named and name not in known:
             raise RequestError(f"a table is not judged by {name}: it is an @invariant; @safety is judged of every run")
         if name not in known:
@@ -183,13 +184,26 @@ def check_names(names: tuple[str, ...], known: list[str]) -> None:
         if name not in known:
             found = [p for p in PROPERTIES if p.name == name]
             if found and not found[0].default:
-                raise RequestError(f"{name} is judged by `zabcheck --property {name}`, of explored states alone")
+                raise RequestError(not_of_tables(found[0]))
             if found and found[0].of == HISTORY:
                 whose = " and ".join(found[0].protocols)
                 raise RequestError(f"{name} is asked of {whose} alone, and a table does not say what it is of")
             if found:
                 raise RequestError(f"{name} is over the state of a protocol, which a table does not hold")
             raise RequestError(f"there is no property {name!r}{near(name, known) or '; see `zabcheck properties`'}")
+
+
+def not_of_tables(p: Property) -> str:
+    """Say what judges a property that no table is judged by, and what tables lack."""
+    from invariants.registry import HISTORY
+
+    if p.of != HISTORY or p.passes:
+        return f"{p.name} is judged by `zabcheck --property {p.name}`, of explored states alone"
+    return (
+        f"{p.name} is judged by `zabcheck --property {p.name}`, of explored states, and by `zabcheck simulate --check "
+        f"--property {p.name}`: in a table the column `pass` of an abcast is null, so what its primary had delivered "
+        f"again is not known"
+    )
 
 
 def judged(units: Sequence[Unit], request: JudgeRequest) -> Totals:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from checker.errors import NoVerdict, RequestError
 from checker.requests.quorum_system import check_text
@@ -72,7 +72,7 @@ class ModelRequest(Request):
         protocol = protocol_named(self.protocol)
         self.refuse_variants(protocol)
         variant = self.variant
-        ours = {name: n for name, n in self.budgets.items() if name in BUDGETS}
+        ours: dict[str, Any] = {name: n for name, n in self.budgets.items() if name in BUDGETS}
         own = ",".join(f"{name}={n}" for name, n in self.budgets.items() if name not in BUDGETS)
         try:
             if self.release:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,9 +15,33 @@ if TYPE_CHECKING:
     from zabspec.timed.planned import CapacityPlan
     from zabspec.timed.setting import Disk, Setting
 
-__all__ = ["QUORUMS", "PlanRequest", "answer"]
+__all__ = ["QUORUMS", "SIZES", "TIMES", "PlanRequest", "amount", "answer"]
 
 QUORUMS = ("majority", "all")
+
+
+# By their units, what times and sizes are in nanoseconds and bytes; and how one is written.
+TIMES: Mapping[str, int] = {"us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+SIZES: Mapping[str, int] = {
+    "": 1, "b": 1, "k": 1024, "kb": 1024, "kib": 1024, "m": 1 << 20, "mb": 1 << 20, "mib": 1 << 20,
+}  # fmt: skip
+
+
+def amount(text: str, units: Mapping[str, int], name: str, example: str) -> int:
+    """Return an amount from a number with its unit.
+
+    Args:
+        units: what one of each is.
+        name: the option, as messages name it.
+        example: how it may be written.
+
+    Raises:
+        RequestError: it is none.
+    """
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?) ?([a-z]*)", text.strip().lower().replace("µ", "u"), re.ASCII)
+    if found is None or found[2] not in units:
+        raise RequestError(f"{name} must be like {example}, not {text!r}")
+    return round(float(found[1]) * units[found[2]])
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from checker.errors import NoVerdict, RequestError
 from checker.requests.model import near
+from checker.requests.quorum_system import check_text
 from checker.requests.request import Request, seconds, solver_seed
 
 if TYPE_CHECKING:
     from checker.proof.break_it import Broken
     from checker.proof.prove import Proof
+    from zabspec.quorums import QuorumSystem
 
-__all__ = ["ProveRequest", "answer"]
+__all__ = ["Instance", "ProveRequest", "answer"]
 
 # Called with the next query.
 Progress = Callable[[str], None]
@@ -29,6 +31,7 @@ class ProveRequest(Request):
         seeds: of the solver, one proof for each; none: 0.
         query_limit: seconds for each query.
         search: of a mutant: seconds for which z3 looks for a violation; None: the known one is shown.
+        quorums: the text of a system that the proof is to be of; empty: of any that intersects.
     """
 
     kind: ClassVar[str] = "prove"
@@ -37,6 +40,7 @@ class ProveRequest(Request):
     seeds: tuple[int, ...] = ()
     query_limit: float = 10.0
     search: float | None = None
+    quorums: str = ""
 
     def validate(self) -> None:
         seconds(self, "query_limit", "search")
@@ -45,6 +49,45 @@ class ProveRequest(Request):
             raise RequestError("--search goes with --mutant")
         if self.mutant and len(self.seeds) > 1:
             raise RequestError("--mutant takes one --seed")
+        check_text(self.quorums)
+        if self.quorums and self.mutant:
+            raise RequestError("--quorums does not go with --mutant, whose runs are of systems of their own")
+
+    @property
+    def instance(self) -> Instance | None:
+        """Whether the system is one that the proof is of; None: the request names none."""
+        from zabspec.quorums import system_of
+
+        return Instance(system_of(self.quorums)) if self.quorums else None
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A quorum system beside what the proof assumes of one: that any two quorums intersect, and nothing else.
+
+    Attributes:
+        system: of a model.
+    """
+
+    system: QuorumSystem
+
+    @property
+    def disjoint(self) -> tuple[str, str] | None:
+        """Two quorums that do not intersect; None: every two were looked at, and do."""
+        from zabspec.quorums import named
+
+        found = self.system.disjoint
+        return found and (named(found[0]), named(found[1]))
+
+    def as_json(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            "text": self.system.text,
+            "processes": self.system.nodes,
+            "quorums": len(list(self.system.quorums)),
+            "intersect": self.disjoint is None,
+            "disjoint": list(self.disjoint or ()),
+        }
 
 
 def answer(request: ProveRequest, progress: Progress | None = None) -> list[Proof] | Broken:

@@ -37,8 +37,11 @@ def queries_into(given: Path | str | None, note: str = "") -> Iterator[None]:
         record_into(None)
 
 
-def make_ready(folder: Path) -> None:
+def make_ready(folder: Path, option: str = "--smt2") -> None:
     """Make the folder, unless it is there and empty.
+
+    Args:
+        option: which names it.
 
     Raises:
         RequestError: it cannot be used.
@@ -46,10 +49,10 @@ def make_ready(folder: Path) -> None:
     try:
         folder.mkdir(exist_ok=True)
         if any(folder.iterdir()):
-            raise RequestError(f"--smt2 {folder}: the folder is not empty")
+            raise RequestError(f"{option} {folder}: the folder is not empty")
         probe = folder / ".zabcheck"
         probe.touch()
         probe.unlink()
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
-        raise RequestError(f"--smt2 {folder}: {reason}") from None
+        raise RequestError(f"{option} {folder}: {reason}") from None

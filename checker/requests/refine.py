@@ -31,7 +31,7 @@ class RefineRequest(Request):
 
     Attributes:
         variant: of `zab`.
-        nodes, txns, budgets: as of a model.
+        quorums, nodes, txns, budgets: as of a model.
         depth, keep_going, symmetry, threads, max_states, time_limit (seconds), memory_limit (bytes): as of an
             exploration.
         trace: where the run that fails is saved; empty: nowhere.
@@ -40,7 +40,8 @@ class RefineRequest(Request):
     kind: ClassVar[str] = "refine"
 
     variant: str = ""
-    nodes: int = 3
+    quorums: str = ""
+    nodes: int | None = None
     txns: int = 2
     budgets: Mapping[str, int] = field(default_factory=lambda: USUAL)
     depth: int | None = None
@@ -59,7 +60,9 @@ class RefineRequest(Request):
             RequestError: a value is wrong.
         """
         return ExploreRequest(
-            ModelRequest("zab", self.variant, nodes=self.nodes, txns=self.txns, budgets=self.budgets),
+            ModelRequest(
+                "zab", self.variant, quorums=self.quorums, nodes=self.nodes, txns=self.txns, budgets=self.budgets
+            ),
             self.depth,
             keep_going=self.keep_going,
             symmetry=self.symmetry,

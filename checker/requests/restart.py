@@ -65,9 +65,11 @@ def restarted(task: EngineTask, code: Compiled, engine: Explorer, first: Explora
         RuntimeError: one search found a violation that the other did not, which is an error of zabcheck.
     """
     from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
+    from checker.explore.deliveries import AtDelivery, DeliveryModel
     from checker.explore.reduced import ReducedExplorer
     from checker.explore.reducible import why_not_narrowed
     from checker.explore.reduction import Reducing
+    from checker.search.premises import depths_by_walks
     from invariants import OF_PAPERS
 
     threads, model, judged, limits = engine.threads, code.model, code.properties, task.limits
@@ -77,15 +79,25 @@ def restarted(task: EngineTask, code: Compiled, engine: Explorer, first: Explora
     try:
         if not (why_not_narrowed(model) or limits.max_states is not None or first.violations or first.error):
             unmet = {p.name for p in judged if p.name not in first.witnessed}
+            walked = depths_by_walks(model, judged, unmet) if unmet else {}
+            unmet -= walked.keys()
             # what other properties read of ghosts is followed too, but random ones have not shown that enough (0019)
             merging = all(p.default and p in OF_PAPERS for p in judged)
-            ample = AmpleExplorer(Narrowing(model, judged, code.symmetry, unmet, merging), threads)
-            exploration = task.run(ample)
+            at = AtDelivery.of(model, judged, unmet) if merging else AtDelivery((*judged,), ())
+            asked_of = DeliveryModel(model.configuration) if at.replaced else model
+            ample = AmpleExplorer(Narrowing(asked_of, at.asked, code.symmetry, unmet, merging), threads)
+            searched = task.run(ample)
+            exploration = at.told(searched)
+            if not (at.believed(searched) or searched.stopped):  # what a property follows from is broken; it may not be
+                ample.forget()
+                ample = AmpleExplorer(Narrowing(model, judged, code.symmetry, unmet, merging), threads)
+                exploration = task.run(ample)
             if ample.unforeseen:  # a property that is not judged is broken, which was expected to hold
                 ample.forget()
                 ample = AmpleExplorer(Narrowing(model, judged, code.symmetry, unmet, False), threads)
                 exploration = task.run(ample)
             exploration.add_first(first)
+            exploration.add_walked(walked)
             if conclusive(exploration):
                 return exploration
             suspected = exploration.suspected or tuple(exploration.violations)

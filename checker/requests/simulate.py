@@ -40,6 +40,7 @@ class SimulateRequest(Request):
         crash, recover, timeout: `P@TICK`.
         lose: `F:L@TICK`, the connection of a follower to a leader.
         check: judge the run by the properties of histories.
+        properties: names of those to judge by alone; none: all but those that are judged only where they are named.
         engine: `compiled` or `interpret`; None: the first.
     """
 
@@ -66,6 +67,7 @@ class SimulateRequest(Request):
     lose: tuple[str, ...] = ()
     timeout: tuple[str, ...] = ()
     check: bool = False
+    properties: tuple[str, ...] = ()
     engine: str | None = None
 
     def validate(self) -> None:
@@ -74,6 +76,8 @@ class SimulateRequest(Request):
         if self.engine is not None and self.engine not in ENGINES:
             raise RequestError(f"there is no engine {self.engine!r}; there are {' and '.join(ENGINES)}")
         check_text(self.quorums)
+        if self.properties and not self.check:
+            raise RequestError("--property goes with --check: without it a run is not judged")
 
     def run(self) -> Run:
         """Return the run.
@@ -82,10 +86,15 @@ class SimulateRequest(Request):
             RequestError, ConfigError: there is no such run.
         """
         from zabspec.authoring.quorums import system_for
+        from zabspec.roles import roles_of
         from zabspec.simulator.run import Run
 
         protocol = protocol_named(self.protocol)
         quorums, nodes = system_for(self.quorums, self.nodes)
+        amounts = ",".join(f"{name}={n}" for name, n in self.budgets.items())
+        if protocol.declared.roles:
+            roles = roles_of(protocol.roles(protocol.own_budgets(amounts)))
+            nodes = roles.nodes if nodes is None and roles else nodes
         nodes = protocol.nodes if nodes is None else nodes
         if self.proposals is not None and not protocol.transactions:
             raise RequestError(f"--proposals is not for {protocol.name}, which has no transactions")
@@ -104,7 +113,7 @@ class SimulateRequest(Request):
             variant=protocol.combined(self.variant, self.repair),
             network=self.network,
             oracle=self.oracle,
-            budgets=",".join(f"{name}={n}" for name, n in self.budgets.items()),
+            budgets=amounts,
             start=self.start,
             quorums=quorums,
             **delay,
@@ -129,7 +138,9 @@ def answer(request: SimulateRequest, listen: bool = False) -> Simulation:
 
     try:
         run = request.run()
-        return Simulation(run, request.engine or "compiled", listen, request.check, request.as_json())
+        return Simulation(
+            run, request.engine or "compiled", listen, request.check, request.as_json(), request.properties
+        )
     except ConfigError as problem:
         raise RequestError(str(problem)) from None
     except SimulationError as problem:

@@ -96,11 +96,14 @@ class SweepRequest(Request):
         from traces.sweep.events import check_events
         from traces.sweep.grid import Grid
         from zabspec.authoring.quorums import system_for
+        from zabspec.protocols.registry import PROTOCOLS
 
         if not self.of_grid:
             return None
         servers = system_for(self.quorums, None)[1]
-        sized = {"nodes": (servers,)} if servers is not None else {}
+        sized: dict[str, tuple[int, ...]] = {"nodes": (servers,)} if servers is not None else {}
+        found = [PROTOCOLS[name].usual_roles for name in self.protocol if name in PROTOCOLS]
+        sized |= {"nodes": tuple(dict.fromkeys(roles.nodes for roles in found if roles))} if any(found) else {}
         grid = Grid(**(sized | self.of_grid))
         grid.check()
         if self.events:

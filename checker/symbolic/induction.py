@@ -149,10 +149,12 @@ class Induction:
             return False
         if not self.symmetric or MASKS & {*operands}:
             return True
+        roles = self.model.configuration.played
         seen: list[int] = []
         for name, value in zip(operands, operand_values(word), strict=False):
             if name in PROCESSES and value not in seen:
-                if value != len(seen):
+                alike = roles.of_process(value).members if roles else range(self.model.configuration.nodes)
+                if value != alike.start + sum(p in alike for p in seen):
                     return False
                 seen.append(value)
         return True

@@ -247,6 +247,8 @@ class Expressions(Facts):
             out = either(p, out, FALSE) if e.op == "and" else either(p, TRUE, out)
         return out
 
+    on_InRole, on_OneOfRole = on_Logic, on_Binary  # processes are numbers here: see `translated`
+
     def on_Not(self, e: t.Not, env: Env) -> Node:
         return neg(self.expr(e.value, env))
 

@@ -111,7 +111,8 @@ def module_of(model: Model, properties: Sequence[Property], name: str) -> Module
     carried: frozenset[str] = frozenset()
     # a cut of the network is a number whose bits are processes
     # of one process too: its text may calculate with it, which no model value of TLC can be part of
-    symmetric = not found_in(model, kept) and not model.configuration.partitions
+    # of a role a process is by its number, so that with roles they are numbers
+    symmetric = not (found_in(model, kept) or model.configuration.partitions or model.configuration.roles)
     while True:
         made = translated(model, kept, carried)
         read = frozenset(made.read_scratch)

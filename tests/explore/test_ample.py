@@ -476,7 +476,7 @@ def test_a_large_exploration_says_what_was_left_out(monkeypatch: pytest.MonkeyPa
     assert "(reduced: only those that were visited)" in " ".join(found.output.split())
     assert "ample sets: fewer states, all verdicts" in found.output
     assert "at most" in found.output
-    assert "explored to exhaustion (depth 56, reduced)" in " ".join(found.output.split())
+    assert "explored to exhaustion (depth 50, reduced)" in " ".join(found.output.split())
 
 
 @pytest.mark.slow(seconds=2)

@@ -25,20 +25,37 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.slow(seconds=3)
 def test_each_run_is_as_long_as_the_report_says(folder: Path) -> None:
     """For every premise that the exploration reports reached there is a run, replayed in both worlds; for no other."""
-    report = json.loads(run(*TINY, "--json").stdout)
+    report = json.loads(run(*TINY, "--json", "--html", "report.html").stdout)
     wanted = {p["name"]: p["witnessed_at"] for p in report["properties"]}
     assert len(set(wanted.values())) > 2
-    found = run(*TINY, "--witness", "--json")
+    found = run(*TINY, "--witness", "--json", "--html", "runs.html")
     assert found.exit_code == 3
     content = json.loads(found.stdout)
     assert {p["property"]: p["steps"] for p in content["properties"]} == wanted
     assert "no run puts total-order, agreement" in content["sentence"]
+    verdicts_link_to_their_runs({name: at for name, at in wanted.items() if at is not None})
     for p in content["properties"]:
         if p["trace"] is not None:
             trace = read_trace(Path(p["trace"]))
             assert (trace.premise_of, trace.property_name, len(trace.steps)) == (p["property"], "", p["steps"])
             verify(trace)
             replay(trace)
+
+
+def verdicts_link_to_their_runs(wanted: dict[str, int]) -> None:
+    """On the page of the report to the command that draws the run, on the page of runs to the run itself."""
+    page = Path("report.html").read_text(encoding="utf-8")
+    for name, at in wanted.items():
+        assert f'href="#witness-{name}">holds, witnessed at depth {at}</a>' in page
+        command = page.partition(f'id="witness-{name}"')[2].partition("<code>")[2].partition("</code>")[0]
+        assert command.startswith("zabcheck --nodes 2 ")
+        assert command.endswith(f"--witness {name} --html {name}.html")
+    assert page.count("holds, witnessed at") == len(wanted)
+    runs = Path("runs.html").read_text(encoding="utf-8")
+    for name, at in wanted.items():
+        assert f'href="#{name}-run">after {at} steps</a>' in runs
+        assert f"{name} is first put to the test after {at} steps" in runs.partition(f'id="{name}-run"')[2]
+    assert runs.count('<section class="run"') == len(wanted)
 
 
 @pytest.mark.slow(seconds=2)

@@ -3,6 +3,7 @@ when what is found differs. The short form of the run is here; `zabcheck gallery
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import itertools
 import json
@@ -240,6 +241,15 @@ def test_the_short_form_passes(tmp_path: Path) -> None:
     for name in ("small-quorum-durability", "duplicating-agreement", "raft-election-generous-election-safety"):
         assert (tmp_path / f"{name}.trace.json").is_file()
         assert "<svg" in (tmp_path / f"{name}.html").read_text()
+    index = (tmp_path / "gallery.html").read_text()
+    assert lines[0].rstrip(";") in html.unescape(index)
+    for name in SHORT:
+        assert f'<th scope="row">{name}</th><td class="good">as expected</td>' in index
+        assert ENTRIES[name].claim in html.unescape(index)
+    linked = re.findall(r'<a href="([^"]*)">', index)
+    assert "small-quorum-durability.html" in linked
+    assert not [address for address in linked if not (tmp_path / address).is_file()]
+    assert len(linked) == len(list(tmp_path.glob("*.html"))) - 1
 
 
 @pytest.mark.slow(seconds=1)

@@ -69,6 +69,15 @@ def test_no_transaction_is_chosen() -> None:
     assert s.key() == before.key()
 
 
+def test_nothing_is_chosen_in_epoch_0() -> None:
+    """What is chosen stays so, whoever accepts it in an epoch in which no primary abcasts."""
+    s, names, (a, _) = begun(DB19)
+    s.abcasts, s.chosen_epoch[a.value - 1] = 1, 1
+    for p in range(2):
+        names["accept"](s, p, 0, a)
+    assert s.chosen_epoch[a.value - 1] == 1
+
+
 def test_an_initial_history_lacks_only_what_was_broadcast() -> None:
     s, names, _ = begun(DB19)
     s.abcasts = 1

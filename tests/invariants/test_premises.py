@@ -390,6 +390,8 @@ PREMISES: tuple[tuple[str, Story], ...] = (
     ("tree-example", w3_with_w1_and_without_w2),
     ("tree-example-of-requests", w3_with_w1_and_without_w2),
     ("tree-writes-of-requests", delivered_again),
+    ("tree-snapshots", a_delivery),
+    ("tree-snapshots-of-requests", a_delivery),
 )
 
 

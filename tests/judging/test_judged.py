@@ -6,11 +6,13 @@ from __future__ import annotations
 import random
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import find as find_example
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
+from checker.cli import main
 from tests.models import faults_of, much
 from traces.judging.simulated import Judged, Verdict, judge, judged_for, judged_properties, verdicts
 from zabspec.language.frontend import FrontEnd
@@ -64,6 +66,36 @@ def test_what_is_mended_later_was_broken() -> None:
 
 def words_of(said: list[Verdict]) -> list[tuple[str, bool, int]]:
     return [(v.of.name, v.met, v.broken_at) for v in said]
+
+
+# --- properties that are judged only where they are named -------------------------------------------
+
+
+def test_a_run_is_judged_by_the_tree_where_it_is_named() -> None:
+    """Of a lab's run in which a follower delivers the second of a leader without the first."""
+    _, said = judge(Run(14, rounds=400, proposals=3), "interpret", names=("tree-reads", "tree-writes"))
+    assert words_of(said) == [("tree-reads", True, 206), ("tree-writes", True, -1)]
+    assert not {"tree-reads", "tree-writes"} & {*NAMES["db19"], *NAMES["zab"]}
+    done = CliRunner().invoke(main, ["simulate", "--check", "--property", "tree-reads", "--proposals", "3", *QUICK])
+    assert done.exit_code == 1
+    assert "finds /a at version" in " ".join(done.output.split())
+    assert "agreement" not in done.output
+
+
+QUICK = ("--seed", "14", "--rounds", "400", "--engine", "interpret")
+REFUSED = [
+    (("--property", "tree-reads"), "--property goes with --check"),
+    (("--check", "--property", "tree-read"), "no simulated run is judged by tree-read: it is built in, or no property"),
+    (("--check", "--property", "tree-writes-of-requests"), "it asks how long each pass was that a process gave up"),
+    (("--check", "--property", "tree-writes", "--proposals", "70"), "none says in which pass a process broadcasts"),
+]
+
+
+@pytest.mark.parametrize(("words", "sentence"), REFUSED, ids=[w[-1] for w, _ in REFUSED])
+def test_no_run_is_judged_by_what_it_does_not_tell(words: tuple[str, ...], sentence: str) -> None:
+    done = CliRunner().invoke(main, ["simulate", *QUICK, *words])
+    assert done.exit_code == 2
+    assert sentence in " ".join(done.output.split())
 
 
 @pytest.mark.slow

@@ -48,6 +48,7 @@ def compared(configuration: Configuration, properties: Sequence[Property]) -> di
     from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
     from checker.explore.breadth_first import Explorer
     from checker.explore.compiled import Compiled
+    from checker.explore.deliveries import AtDelivery, DeliveryModel
     from checker.explore.reducible import why_not_narrowed
     from checker.explore.result import Limits
     from zabspec.model import Model
@@ -69,9 +70,19 @@ def compared(configuration: Configuration, properties: Sequence[Property]) -> di
         wrong = f"premises differ: {', '.join(sorted(full.witnessed.keys() ^ less.witnessed.keys()))}"
     elif suspected and not broken:
         wrong = f"{', '.join(less.suspected) or less.error} is suspected, and nothing is broken"
+    at = AtDelivery.of(model, properties, ())
+    replaced, believed, fewer = bool(at.replaced), False, 0
+    if replaced:
+        search = AmpleExplorer(Narrowing(DeliveryModel(configuration), at.asked, True, ()), 1)
+        r = search.run(limits)
+        believed, fewer = at.believed(r) and not search.unforeseen, r.distinct
+        suspected = bool(r.violations or r.error or r.suspected)
+        if believed and r.complete and not r.apart and broken != suspected:
+            wrong = wrong or f"judged at deliveries {'something' if suspected else 'nothing'} is broken"
     return {
         "full": full.distinct, "merging": less.distinct, "broken": broken, "merged": bool(less.merged),
-        "conclusive": conclusive(less), "unforeseen": search.unforeseen, "wrong": wrong,
+        "conclusive": conclusive(less), "unforeseen": search.unforeseen, "replaced": replaced, "believed": believed,
+        "at deliveries": fewer, "wrong": wrong,
     }  # fmt: skip
 
 
@@ -132,7 +143,7 @@ def main() -> int:
             for one in (found[b] for b in given.budgets if b in found):
                 counts["passed over"] += "passed over" in one
                 counts["compared"] += "wrong" in one
-                for what in ("broken", "merged", "conclusive", "unforeseen", "wrong"):
+                for what in ("broken", "merged", "conclusive", "unforeseen", "replaced", "believed", "wrong"):
                     counts[what] += bool(one.get(what))
     print(", ".join(f"{what} {n}" for what, n in counts.items()))
     return 1 if counts["wrong"] else 0

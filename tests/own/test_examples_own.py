@@ -24,11 +24,9 @@ HOLDS = {
     "token_ring": ({"budgets": "entries=2,passes=2,mints=1"}, 37, "arithmetic (+) on a process"),
     "leader_lease": ({"nodes": 2, "budgets": "ticks=3,asks=1"}, 294, ""),
     "chain_replication": ({"budgets": "puts=2,reads=1"}, 47, "a process is compared with the number 0"),
-    "fenced_lock": (
-        {"nodes": 3, "budgets": "acquires=2,expiries=1,writes=2"},
-        190,
-        "a process is compared with the number",
-    ),
+    "fenced_lock": ({"budgets": "client=1,acquires=2,expiries=1,writes=2"}, 190, ""),
+    "lease": ({"budgets": "ticks=2,asks=2"}, 199, ""),
+    "two_phase_commit": ({}, 45, ""),
     "raft_election": ({"nodes": 2, "crashes": 0, "budgets": "elections=2"}, 17, ""),
 }
 # By example and variant: the question, what breaks, and after how many steps.
@@ -37,6 +35,8 @@ BREAKS = {
     ("token_ring", "hasty"): ({"budgets": "entries=2,passes=2,mints=0"}, "mutual-exclusion", 4),
     ("leader_lease", "late"): ({"nodes": 2, "budgets": "ticks=2,asks=2"}, "one-leader", 12),
     ("chain_replication", "anywhere"): ({"budgets": "puts=1,reads=1"}, "reads-are-done", 2),
+    ("lease", "late"): ({}, "one-holder", 8),
+    ("two_phase_commit", "hasty"): ({}, "agreement", 7),
     ("fenced_lock", "unfenced"): ({"budgets": "acquires=2,expiries=1,writes=2"}, "fencing", 11),
     ("raft_election", "generous"): ({"nodes": 2, "crashes": 0, "budgets": "elections=2"}, "election-safety", 6),
     ("raft_election", "forgetful"): ({"crashes": 1, "budgets": "elections=2"}, "election-safety", 8),

@@ -22,7 +22,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-extensions", "--hide-scrollbars",
     "--remote-debugging-pipe", "--disable-dev-shm-usage", "--no-zygote", "--single-process",
 )  # fmt: skip
-KEYS = {"ArrowRight": 39, "ArrowLeft": 37, "Home": 36, "End": 35}
+KEYS = {"ArrowRight": 39, "ArrowLeft": 37, "Home": 36, "End": 35, "Backspace": 8}
 
 
 class Browser:
@@ -71,10 +71,14 @@ class Browser:
 
     def open(self, path: Path, anchor: str = "", size: tuple[int, int] = (1500, 900), dark: bool = False) -> None:
         """Load a file, and wait until it has."""
+        self.visit(path.as_uri() + anchor, size, dark)
+
+    def visit(self, address: str, size: tuple[int, int] = (1500, 900), dark: bool = False) -> None:
+        """Load what is at an address, and wait until it has."""
         self("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=False)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self("Emulation.setEmulatedMedia", media="", features=[scheme])
-        for url in ("about:blank", path.as_uri() + anchor):
+        for url in ("about:blank", address):
             self.events.clear()
             self("Page.navigate", url=url)
             # also of the blank page: on a busy machine that would be taken for the page's
@@ -87,6 +91,10 @@ class Browser:
         done = self("Runtime.evaluate", expression=text, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in done, done
         return done["result"].get("value")
+
+    def until(self, text: str) -> None:
+        """Wait until an expression of JavaScript is true."""
+        self.run(f"new Promise(done => {{ const look = () => ({text}) ? done() : setTimeout(look, 5); look(); }})")
 
     def key(self, name: str) -> None:
         """A key, pressed and let go."""

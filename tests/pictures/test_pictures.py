@@ -3,68 +3,34 @@
 from __future__ import annotations
 
 import json
-import random
 import struct
 import subprocess
 import sys
 import zlib
 from collections import Counter
 from dataclasses import replace
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from invariants import properties_of, property_named
-from traces import Runner, Trace, build_trace, write_trace
+from invariants import Property
+from tests.pictures.pictured import DATA, FAULTY, NETWORKS, PICTURED, pictured, walk
+from traces import Trace, build_trace, read_trace, write_trace
 from traces.explain.flights import Fate, flights, in_flight
 from traces.explain.names import message_text
 from traces.pictures import PICTURES, to_html, to_svg
+from traces.pictures.folds import parts
 from traces.pictures.picture import picture_of
-from traces.record.trace import StepWord
+from traces.pictures.svg import document
+from traces.record.simulated import TooLarge, simulated_trace
+from zabspec.deprecated import OldNameWarning
 from zabspec.model import Configuration, Model
+from zabspec.simulator.run import Run
 
-DATA = Path(__file__).parent.parent / "data" / "pictured.json"
 SVG = "{http://www.w3.org/2000/svg}"
 RECEIVED = (Fate.RECEIVED, Fate.COPIED)
-
-FAULTY = Configuration(timeouts=1, crashes=1, losses=1)
-NETWORKS = {
-    "zab": FAULTY,
-    "partitions": Configuration(timeouts=0, crashes=1, losses=0, partitions=2),
-    "lossy": Configuration(timeouts=1, crashes=0, losses=0, network="lossy", drops=2),
-    "unordered": Configuration(timeouts=1, crashes=0, losses=1, network="unordered"),
-    "duplicating": Configuration(timeouts=0, crashes=0, losses=1, network="duplicating", duplicates=2),
-    "db19": Configuration(protocol="db19", timeouts=3, crashes=1, heartbeats=2),
-    "db19 ordered": Configuration(protocol="db19", timeouts=3, crashes=1, network="ordered"),
-}
-
-
-@cache
-def walk(configuration: Configuration, seed: int, length: int = 60, together: bool = False) -> Trace:
-    """A run taken at random; `together`: in which every process follows p0."""
-    model = Model(configuration)
-    runner, chance, words = Runner(model), random.Random(seed), []
-    while len(words) < length and (possible := runner.possible()):
-        if together:
-            possible = [w for w in possible if StepWord.of(w).operands.get("leader", 0) == 0]
-        words.append(chance.choice(possible))
-        runner.step(words[-1])
-    return build_trace(model, None, words)
-
-
-@cache
-def pictured(name: str) -> Trace:
-    """A counterexample: `equal-epoch`, `join-commit-all` or `db19-prefix`, by its schedule."""
-    said = json.loads(DATA.read_text(encoding="utf-8"))[name]
-    model = Model(Configuration(**said["configuration"]))
-    prop = property_named(said["property"], properties_of(model.configuration.protocol))
-    return build_trace(model, prop, said["words"])
-
-
-PICTURED = ("equal-epoch", "join-commit-all", "db19-prefix")
 
 
 # --- what became of each message -------------------------------------------------------------------
@@ -128,6 +94,32 @@ def test_lanes_have_no_gap() -> None:
             assert at.down == (at.role == "DOWN")
 
 
+def test_steps_are_folded_where_nothing_is_told() -> None:
+    """All steps are in one part, those that are told in none that is folded."""
+    for name in PICTURED:
+        picture = picture_of(pictured(name))
+        found = parts(picture)
+        assert [n for first, last, _ in found for n in range(first, last + 1)] == [r.number for r in picture.rows]
+        folded = {n for first, last, fold in found if fold for n in range(first, last + 1)}
+        assert not [r.number for r in picture.rows if r.number in folded and (r.named or r.fault or r.marks)]
+    assert parts(picture_of(pictured("join-commit-all")))[0] == (1, 10, True)
+    plain = replace(picture, rows=tuple(replace(r, events=(), last=False, fault=False, marks=()) for r in picture.rows))
+    count = len(plain.rows)
+    assert parts(replace(plain, arrows=())) == [(1, count, False)]  # where nothing is told, nothing is folded
+
+
+def test_a_run_for_ever_shows_its_loop() -> None:
+    with pytest.warns(OldNameWarning):
+        trace = read_trace(DATA.parent / "0.1.0" / "joins.trace.json")
+    assert trace.lasso is not None
+    picture = picture_of(replace(trace, lasso=replace(trace.lasso, loop=1, stabilization_time=0)))
+    said = document(picture)
+    assert "steps 2 to 4 are taken again and again" in said
+    assert "for ever" in texts(said)
+    assert "stabilization time: from here on there is no fault, and p1 is named" in texts(said)
+    assert "taken again and again" not in document(picture_of(trace))
+
+
 # --- documents -------------------------------------------------------------------------------------
 
 
@@ -186,7 +178,7 @@ def test_names_are_data(tmp_path: Path) -> None:
 
 
 def test_no_document_holds_what_xml_forbids() -> None:
-    from traces.pictures.markup import tag, text
+    from traces.pages.markup import tag, text
 
     said = "a\x00\x0b\ud800\ufffe<b>"
     assert text(said) == "a\ufffd\ufffd\ufffd\ufffd&lt;b&gt;"
@@ -288,6 +280,33 @@ def test_what_finds_a_run_draws_it(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         Path("x.html").unlink()
     for command in ("bmc", "minimise", "replay", "simulate", "report", "audit"):
         assert "--html" in run(command, "--help").stdout, command
+
+
+def test_a_run_that_is_too_large_is_drawn_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As much of it as is told, and the page says so; where no part can be, there is no page and no verdict."""
+
+    def told(most: int) -> None:
+        def made(run: Run, of: Property | None = None, until: int | None = None) -> Trace:
+            if (run.rounds if until is None else until) > most:
+                raise TooLarge("the run is larger than any configuration: it is")
+            return simulated_trace(run, of, until)
+
+        monkeypatch.setattr("checker.report.simulated.simulated_trace", made)
+
+    from tests.commands.running import run as run_command
+
+    page = tmp_path / "x.html"
+    words = ("simulate", "--seed", "1", "--rounds", "400", "--html", str(page))
+    told(260)
+    assert run_command(*words).exit_code == 0
+    said = page.read_text(encoding="utf-8")
+    assert "up to tick 250 of 400: the run is larger than any configuration: it is." in said
+    steps = len(simulated_trace(Run(1, rounds=400), None, 250).steps)
+    assert f"A run of {steps} steps" in said
+    page.unlink()
+    told(-1)
+    assert run_command(*words).exit_code == 3
+    assert not page.exists()
 
 
 # --- the pages -------------------------------------------------------------------------------------

@@ -125,7 +125,9 @@ def imported(path: Path) -> Iterator[str]:
 
 @pytest.mark.slow(seconds=2)
 def test_every_package_that_is_imported_is_declared() -> None:
-    project, names = PROJECT["project"], {"z3-solver": "z3", "itf-py": "itf_py", "resvg-py": "resvg_py"}
+    project, names = PROJECT["project"], {"z3-solver": "z3", "itf-py": "itf_py", "resvg-py": "resvg_py"} | {
+        "tree-sitter": "tree_sitter", "tree-sitter-java": "tree_sitter_java",
+    }  # fmt: skip
     lines = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
     declared = {names.get(name, name) for name in (re.split(r"[<>=!~ ]", line)[0] for line in lines)}
     ours = {pattern.rstrip("*") for pattern in PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]}

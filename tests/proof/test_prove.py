@@ -33,6 +33,7 @@ from zabspec.abstract.runs import EVERYTHING, OVER_CONNECTIONS, RUNS
 from zabspec.abstract.theory import ZAB
 from zabspec.abstract.vocabulary import STATE, ack_ld, ep, established, hist, le, origin, prefix, promised, root
 from zabspec.abstract.witnesses import WITNESSES
+from zabspec.quorums import system_of
 
 SMALL = Instance(attempts=3, histories=3, epochs=3)
 
@@ -341,6 +342,29 @@ def test_the_command_proves(monkeypatch):
     assert proof["actions_never_taken"] == []
 
 
+SYSTEMS = [("weights 2,1,1,1,0", 5, 16), ("groups {1,2},{3,4},{5}", 5, 8), ("weights 3,3,-3", 3, 4)]
+
+
+@pytest.mark.parametrize(("text", "processes", "quorums"), SYSTEMS)
+def test_a_proof_is_of_a_system_whose_quorums_intersect(monkeypatch, text, processes, quorums):
+    """With no proof at all, which is not held: the words about the system do not depend on it, and the verdict does."""
+    held = Proof(0)
+    monkeypatch.setattr("checker.commands.prove.answer", lambda request, progress: [held])
+    monkeypatch.setattr("checker.proof.prove.parts", lambda proof: [])
+    result, said = run("--quorums", text), json.loads(run("--quorums", text, "--json").output)["quorums"]
+    sets = [{p for p in range(processes) if mask >> p & 1} for mask in range(1 << processes)]
+    those = [s for s in sets if system_of(text).has(sum(1 << p for p in s))]
+    meet = all(a & b for a in those for b in those)
+    assert (said["quorums"], said["processes"], said["intersect"]) == (quorums, processes, meet)
+    assert len(those) == quorums
+    assert result.exit_code == (0 if meet else 1)
+    assert result.output.startswith(f"proved of `{text}`" if meet else f"NOT PROVED of `{text}`")
+    held.untaken = ("l.3.1",)
+    assert run("--quorums", text).exit_code == (3 if meet else 1)
+    assert "proved of" in run("--quorums", text).output.lower()
+    assert not run("--quorums", text).output.startswith("proved of")
+
+
 @pytest.mark.slow(seconds=3)
 def test_the_command_shows_a_mutant(monkeypatch):
     def made(mutant: Mutant, seed: int, limit: float, tell: object, search: float | None) -> Broken:
@@ -373,6 +397,8 @@ def test_an_undecided_proof_is_no_verdict(monkeypatch):
         (("--seed", "-1"), "--seed must be 0"),
         (("--query-limit", "0"), "--query-limit must be a number of seconds above 0"),
         (("--search", "5"), "--search goes with --mutant"),
+        (("--mutant", "no-promise", "--quorums", "weights 1,1,1"), "--quorums does not go with --mutant"),
+        (("--quorums", "weights 1,"), "a quorum system is like `weights 2,1,1`"),
         (("--mutant", "no-promise", "--seed", "1", "--seed", "2"), "--mutant takes one --seed"),
     ],
 )

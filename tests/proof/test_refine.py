@@ -474,6 +474,21 @@ def run(*words: str) -> Any:
 PAIR_WORDS = ("--nodes", "2", "--txns", "1")
 
 
+def test_quorums_are_those_of_the_system() -> None:
+    """Of weights 2,1,1 p1 and p2 are none, though they are more than half; the generated text asks the system too."""
+    model = RefinedModel(replace(ONE, quorums="weights 2,1,1"))
+    assert set(instance_of(model).quorums) == {frozenset(q) for q in ({0, 1}, {0, 2}, {0, 1, 2})}
+    asking = [a for a in ZAB.actions if any(v.sort == QUORUM for v in a.parameters)]
+    assert model.generated.text.count(", is_quorum(s, q))") == len(asking) == 3
+    assert "MAJORITY" not in model.generated.text
+
+
+def test_quorums_that_do_not_intersect_break_the_axioms() -> None:
+    model = RefinedModel(replace(ONE, quorums="weights 3,3,-3", timeouts=0))
+    found = Interpreter(model, model.properties, True).run(Limits(depth=1)).violations
+    assert {name: v.depth for name, v in found.items()} == {CLAUSE + "axioms": 0}
+
+
 @pytest.mark.slow(seconds=3)
 def test_the_command_says_that_zab_refines() -> None:
     done = run(*PAIR_WORDS, "--json")

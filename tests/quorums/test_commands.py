@@ -387,7 +387,10 @@ def test_a_check_names_its_file_from_its_own_folder(tmp_path: Path) -> None:
     assert run("check", str(matrix)).exit_code == 2
 
 
-TAKE = {"explore", "witness", "live", "search", "mutate", "bmc", "simulate", "sweep", "export-model", "graph"}
+TAKE = {
+    "explore", "witness", "live", "search", "mutate", "bmc", "simulate", "sweep", "export-model", "graph", "prove",
+    "refine",
+}  # fmt: skip
 
 
 def test_every_kind_of_request_takes_a_system_or_has_no_place_for_it() -> None:

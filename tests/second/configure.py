@@ -65,7 +65,9 @@ def user_world(declaration: Declaration, program: Program, request: dict[str, An
     amounts = amounts_of(declaration.world, network, given, declared)
     sizes = request.get("sizes") or {}
     txns = sizes.get("txns", 2) if declaration.transactions else 0
-    size = Size(request.get("nodes") or declaration.nodes, amounts, txns, request.get("quorums") or "")
+    counts = {role: given.get(role, n) for role, n in declaration.roles.items()}
+    nodes = sum(counts.values()) or request.get("nodes") or declaration.nodes
+    size = Size(nodes, {**amounts, **counts}, txns, request.get("quorums") or "")
     say_variant(size, listed(declaration.variants), request.get("variant") or "")
     if declaration.transactions:
         size.with_epochs(sizes.get("max_epoch") or epochs_of(declaration, size, network))
@@ -92,6 +94,7 @@ def user_world(declaration: Declaration, program: Program, request: dict[str, An
         elects=tuple(declaration.elects),
         literal=bool(request.get("literal")),
         start=start,
+        counts=counts,
         keeps_down=getattr(program.hook("is_down"), "__globals__", None) is program.names,
     )
     language.RECORDS.update(types)

@@ -136,6 +136,9 @@ class Datagrams(World):
             self.handle("on_message", p, source, m)
             return
         self.point()
+        takes = self.receivers.get((4, m.kind)) or self.receivers.get((3, m.kind))
+        if takes is not None and p not in self.takes(takes):
+            return
         if (4, m.kind) in self.receivers:
             self.receivers[4, m.kind](self.s, p, source, m)
         elif (3, m.kind) in self.receivers:

@@ -99,7 +99,7 @@ class History:
         """Show that p accepts a transaction in an epoch (H6)."""
         s = self.s
         self.accepts, self.accept_epoch = self.accepts + 1, epoch
-        if t.value != 0:
+        if t.value != 0 and epoch != 0:
             k = t.value - 1
             if s.chosen_epoch[k] == 0 or epoch < s.chosen_epoch[k]:
                 s.accepted[epoch][k].add(p)

@@ -102,8 +102,8 @@ class NodeId(Int):
     """A process, or `NOBODY`."""
 
     @classmethod
-    def of(cls, n: int) -> NodeId:
-        """Return the kind for n processes."""
+    def of(cls, n: int, role: str = "") -> NodeId:
+        """Return the kind for n processes; of which role they are changes no step (A2)."""
         return cls(NOBODY, n - 1)
 
     def plain(self, value: Any) -> int | None:
@@ -120,7 +120,7 @@ class SetOf(Kind):
 
     low = 0
 
-    def __init__(self, count: int, nodes: bool = False) -> None:
+    def __init__(self, count: int, nodes: bool = False, role: str = "") -> None:
         self.count, self.nodes = count, nodes
 
     def member(self, value: int) -> int:
@@ -142,8 +142,8 @@ class SetOf(Kind):
         return [k for k in range(self.count) if value >> k & 1]
 
 
-def Processes(n: int) -> SetOf:
-    """Return the kind of sets of processes."""
+def Processes(n: int, role: str = "") -> SetOf:
+    """Return the kind of sets of processes; of which role they are changes no step (A2)."""
     return SetOf(n, nodes=True)
 
 

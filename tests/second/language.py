@@ -46,6 +46,22 @@ class MessageName(str):
         return MESSAGES[self].make(**values)
 
 
+class _Named(type):
+    def __new__(cls, name: str, bases: Any, body: Any) -> Any:
+        return MessageName(name) if bases else super().__new__(cls, name, bases, body)
+
+
+class MessageType(metaclass=_Named):
+    """Declare the constant of a kind of message as a class."""
+
+
+class Fields:
+    """What a class `State` is of; no behaviour."""
+
+
+Each = list
+
+
 class RecordName:
     """The constant by which a source calls a kind of record; calling it makes one."""
 
@@ -89,17 +105,17 @@ class Size:
         return self.budgets[name]
 
 
-def stored(name: str, kind: Kind, doc: str = "", *axes: Any) -> Field:
+def stored(name: str, kind: Kind, doc: str = "", *axes: Any, of: str = "") -> Field:
     """Declare a persistent field of each process."""
     return Field(name, kind, Role.PERSISTENT, (NODE, *axes), doc)
 
 
-def on_disk(name: str, kind: Kind, doc: str = "", *axes: Any) -> Field:
+def on_disk(name: str, kind: Kind, doc: str = "", *axes: Any, of: str = "") -> Field:
     """Declare a persistent field of each process that is on its disk."""
     return Field(name, kind, Role.PERSISTENT, (NODE, *axes), doc, on_disk=True)
 
 
-def volatile(name: str, kind: Kind, doc: str = "", *axes: Any) -> Field:
+def volatile(name: str, kind: Kind, doc: str = "", *axes: Any, of: str = "") -> Field:
     """Declare a volatile field of each process."""
     return Field(name, kind, Role.VOLATILE, (NODE, *axes), doc)
 
@@ -151,6 +167,7 @@ class Declaration:
     messages: Callable = lambda size: []
     types: Callable = lambda size: []
     budgets: dict[str, int] = field(default_factory=dict)
+    roles: dict[str, int] = field(default_factory=dict)
     nodes: int = 3
     network: str = ""
     variants: Any = ()
@@ -267,8 +284,40 @@ def arm_timer(s: Any, p: int, timer: int = 0) -> None:
     """Do nothing (M9)."""
 
 
-def is_quorum(s: Any, members: Any) -> bool:
-    """Whether a set of processes is a quorum (Q2)."""
+def members_of(s: Any, role: Any = None) -> range:
+    """The processes of a role, or all (A1)."""
+    return range(s.world.n) if role is None else s.world.model.ranges[role.__name__]
+
+
+processes = members_of
+
+
+def is_a(s: Any, p: int, role: Any) -> bool:
+    """Whether p is of a role (A4)."""
+    return p in members_of(s, role)
+
+
+def only(s: Any, role: Any) -> int:
+    """The process of a role with one (A4)."""
+    (p,) = members_of(s, role)
+    return p
+
+
+def any_of(s: Any, role: Any) -> int:
+    """A process of a role, by choice (A5)."""
+    there = members_of(s, role)
+    return there[choose(s, len(there)) if len(there) > 1 else 0]
+
+
+def any_process(s: Any) -> int:
+    """A process, by choice (A5)."""
+    return any_of(s, None)
+
+
+def is_quorum(s: Any, members: Any, role: Any = None) -> bool:
+    """Whether a set of processes is a quorum (Q2), or a majority of a role (A4)."""
+    if role is not None:
+        return 2 * len(set(members)) > len(members_of(s, role))
     return s.world.model.size.is_quorum(list(members))
 
 

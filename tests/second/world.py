@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tests.second.disks import Disks
@@ -37,6 +37,16 @@ class Model:
     elects: tuple[str, ...] = ()
     literal: bool = False
     start: Callable | None = None
+    counts: dict[str, int] = field(default_factory=dict)  # processes of each role (A1)
+
+    @property
+    def ranges(self) -> dict[str, range]:
+        """The processes of each role, by the name of its type (A1)."""
+        out, begin = {}, 0
+        for role, count in self.counts.items():
+            out["".join(word.capitalize() for word in role.split("_"))] = range(begin, begin + count)
+            begin += count
+        return out
 
 
 @dataclass(slots=True)
@@ -105,9 +115,9 @@ class World(Disks, History):
 
     def _constants(self) -> dict[str, Any]:
         model = self.model
-        constants = {budget.upper(): amount for budget, amount in model.amounts.items()}
+        constants = {name.upper(): amount for name, amount in (model.amounts | model.counts).items()}
         constants |= {"NODES": self.n, "TXNS": model.size.txns}
-        constants |= {} if model.size.system else {"MAJORITY": model.size.majority}
+        constants |= {} if model.size.system or model.counts else {"MAJORITY": model.size.majority}
         constants |= {"EPOCHS": model.size.epochs, "ACTIONS": len(self.actions), "CHANGES": len(self.changes)}
         constants |= {"NETWORK": model.network, "FLIGHT": model.up, "UP": model.up, "DOWN": model.down}
         constants |= {"IMAGES": model.unforced + 1, "ELECTS": int(bool(model.elects)), "LITERAL": int(model.literal)}
@@ -155,9 +165,24 @@ class World(Disks, History):
         """Whether the protocol or its variant defines a function of section 3.2."""
         return self.program.hook(name) is not None
 
+    def takes(self, function: Callable) -> range:
+        """The processes that a function is of, by the type of its second parameter (A3)."""
+        original = self.program.base.get(function.__name__, function)
+        code = original.__code__
+        given = str(original.__annotations__.get(code.co_varnames[1], "")) if code.co_argcount > 1 else ""
+        return self.model.ranges.get(given, range(self.n))
+
+    def hook_of(self, name: str, args: tuple) -> Callable | None:
+        """The function of section 3.2 for what it is asked of: of a role's processes, the role's own (A3)."""
+        if args and self.model.counts and name != "is_down":
+            for role, members in zip(self.model.counts, self.model.ranges.values(), strict=True):
+                if args[0] in members and f"{name}_{role}" in self.program.visible:
+                    return self.program.hook(f"{name}_{role}")
+        return self.program.hook(name)
+
     def ask(self, name: str, default: Any, *args: Any) -> Any:
         """Return what a function of section 3.2 gives, or the default if the protocol does not define it."""
-        function = self.program.hook(name)
+        function = self.hook_of(name, args)
         return default if function is None else function(self.s, *args)
 
     def handle(self, name: str, *args: Any) -> None:
@@ -282,7 +307,7 @@ class World(Disks, History):
             if abcasts and self.may_lead(p) and self.ask("may_abcast", False, p):
                 yield Step("abcast", 6, lambda p=p: self.handle("on_abcast", p), p, fails=True)
             for label, budget, when, function in self.actions:
-                if self.has_left(budget) and (when is None or when(self.s, p)):
+                if p in self.takes(function) and self.has_left(budget) and (when is None or when(self.s, p)):
                     effect = lambda p=p, b=budget, f=function: self.act(b, f, p)  # noqa: E731
                     yield Step(label, 20, effect, p, fails=True, own=budget)
             if self.has_left("crashes"):
@@ -316,7 +341,7 @@ class World(Disks, History):
     def crash(self, p: int) -> None:
         """Crash p (F2, F4)."""
         self.cut_off(p)
-        if self.has("on_crash"):
+        if self.hook_of("on_crash", (p,)) is not None:
             self.ask("on_crash", None, p)
         else:
             self.call("forget", p)

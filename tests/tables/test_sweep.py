@@ -533,7 +533,7 @@ def test_the_report_stands_alone(reported: tuple[Store, Summary]) -> None:
     assert html.count("<svg") == len(SMALL.swept) + 1
     for name, tally in summary.every.tallies.items():
         assert f"| {name} | {tally.violated:,} | {tally.holds:,} | {tally.not_reached:,} |" in markdown
-        assert f'<td>{name}</td><td class="n">{tally.violated:,}</td>' in html
+        assert f'>{name}</td><td class="n" data-label="violated">{tally.violated:,}</td>' in html
     assert SpotCheck(300, 57_213).sentence in markdown
     assert SpotCheck(300, 57_213).sentence in html
     for f in findings(place, summary):

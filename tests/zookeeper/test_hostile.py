@@ -117,8 +117,10 @@ def test_a_name_orders_no_terminal_and_marks_up_no_page(tmp_path: Path) -> None:
     assert "\x1b" not in found.output
     assert "\u202e" not in found.output
     page = (tmp_path / "a.html").read_text()
-    assert "<script" not in page
+    assert page.count("<script") == page.count("<script>") == 1  # the shell's
+    assert "<script>alert" not in page
     assert "\x1b" not in page
+    assert "\u202e" not in page
     from xml.etree import ElementTree
 
     assert ElementTree.parse(tmp_path / "a.xml").getroot().get("failures") == "1"

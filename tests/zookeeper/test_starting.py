@@ -25,6 +25,7 @@ from traces.zookeeper.audit import read_server
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.server import find_directory
 from traces.zookeeper.starting import REFUSES, STARTS, Start, candidates, recovered, start_of, start_tree, starts
+from traces.zookeeper.trees import Node
 from zabspec.model import Configuration, Model
 from zabspec.protocols.zookeeper.state import WIDTH
 
@@ -181,6 +182,13 @@ def test_the_report_says_first_whether_data_is_in_danger_and_what_starts(tmp_pat
     page = (tmp_path / "a.html").read_text()
     assert "What starts" in page
     assert html.escape(first) in page
+
+
+def test_statistics_of_nodes_are_told_as_zookeeper_prints_them() -> None:
+    """zxids and sessions in hexadecimal, versions in decimal."""
+    said = Node("/a", 0, 4, 1, (zxid(2, 11), zxid(2, 12), 0, 5, 6, 10, 0, 0, -1)).told()
+    assert said.startswith("/a (4 bytes, czxid 0x20000000b, mzxid 0x20000000c, pzxid 0x0, version 10, cversion 0, ")
+    assert said.endswith(", owner 0xffffffffffffffff)")
 
 
 @pytest.mark.skipif(not EVERY, reason="140 servers of four releases, two seconds each: ZABCHECK_EVERY")

@@ -12,9 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
+from checker.report.audit_logs import LogsReport
 from tests.zookeeper.written import shared
 from traces.zookeeper.log_picture import MOST_ROWS, Item, shown
-from traces.zookeeper.text_logs import LogEvent
+from traces.zookeeper.text_logs import LogEvent, TextHistory
 
 pytest.importorskip("pyarrow", reason="properties of histories are judged over event tables")
 
@@ -92,6 +93,23 @@ def test_two_leaders_of_an_epoch_are_told(tmp_path: Path) -> None:
     code, answer = run(one, two)
     assert code == 1
     assert answer["violations"][0]["lines"] == ["zk1.log:1", "zk2.log:1"]  # type: ignore[index]
+    first = "VIOLATION: by these logs the servers did not do the same (one established leader an epoch, zk1.log:1)"
+    assert str(answer["headline"]).startswith(first)
+
+
+@pytest.mark.parametrize(
+    ("judged", "rows", "first"),
+    [({"integrity": "held"}, [], "OK: nothing in these"), ({}, None, "OK: elections"), ({}, [], "UNKNOWN: ")],
+)
+def test_the_first_line_of_text_logs_says_what_not_to_do(
+    judged: dict[str, str], rows: list[object] | None, first: str
+) -> None:
+    """And is no OK where nothing was judged."""
+    report = LogsReport(TextHistory({1: "zk1.log"}, [], rows), judged, ())  # type: ignore[arg-type]
+    lines = report.parts()[0].splitlines()  # type: ignore[union-attr]
+    assert lines[0].startswith(first)
+    assert "Do not delete" in lines[0]
+    assert (report.exit_code == 3) == lines[0].startswith("UNKNOWN")
 
 
 @pytest.mark.parametrize("lines", [IN_ORDER, NEWER, IN_ORDER[:1] + IN_ORDER[3:]])

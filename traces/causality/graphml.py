@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from traces.pictures.markup import FORBIDDEN
+from traces.pages.markup import FORBIDDEN
 
 if TYPE_CHECKING:
     import networkx as nx

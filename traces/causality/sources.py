@@ -23,6 +23,7 @@ from traces.record.runner import Runner, StepFailed
 from traces.record.trace import Trace
 from traces.record.values import value_json
 from traces.tables.table import Rows, TableError, parts_of, printable, read_part
+from zabspec.language.notation import naming_processes
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import Run
 from zabspec.worlds.disks import done
@@ -50,6 +51,7 @@ def broadcast_event(node: int, process: int | None, kind: str, txn: str, time: i
 # --- a trace ---------------------------------------------------------------------------------------
 
 
+@naming_processes
 def events_of_trace(trace: Trace, relation: str) -> Events:
     """The events of a trace: its steps, by their numbers, or the broadcasts and deliveries in them, counted from 1.
 

@@ -12,7 +12,7 @@ from traces.record.trace import JsonState, Step, Trace
 from traces.record.values import state_json
 from zabspec.history import history_fields
 from zabspec.language.kinds import Int, Kind, Record, Seq
-from zabspec.language.notation import value_text
+from zabspec.language.notation import naming_processes, value_text
 from zabspec.language.reference import StateView
 from zabspec.language.schema import NODE, Field, Role
 from zabspec.model import Model
@@ -46,6 +46,7 @@ class Change:
     place: str = ""
 
 
+@naming_processes
 def changes(trace: Trace, number: int) -> list[str]:
     """What a step did, a short line each: what was abcast, accepted, delivered, established, sent
     and lost, and every other field of the state that it changed. Budgets are left out: the step
@@ -63,6 +64,7 @@ def changes(trace: Trace, number: int) -> list[str]:
     return [*(c.text for c in changed(trace, number)), *sent, *_lost_in_flight(before, step)]
 
 
+@naming_processes
 def changed(trace: Trace, number: int) -> list[Change]:
     """The same without what was sent and lost, and what each is about."""
     step, before = trace.steps[number - 1], trace.states[number - 1]

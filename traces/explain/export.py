@@ -13,6 +13,7 @@ from traces.explain.why import why
 from traces.record.file import trace_text
 from traces.record.trace import JsonState, Step, Trace
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
+from zabspec.language.notation import naming_processes
 from zabspec.language.schema import Role
 from zabspec.model import Model
 
@@ -27,6 +28,7 @@ def to_json(trace: Trace) -> str:
 # --- the Informal Trace Format -------------------------------------------------------------------
 
 
+@naming_processes
 def to_itf(trace: Trace) -> str:
     """The Informal Trace Format of Apalache and Quint (Apalache's ADR-015).
 
@@ -105,6 +107,7 @@ def _verdict(trace: Trace) -> str:
 ESCAPES = str.maketrans({"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "\n": " ", "%": "#37;"})
 
 
+@naming_processes
 def to_mermaid(trace: Trace) -> str:
     """A Mermaid sequence diagram: an arrow for every message where it is received (crossed where it is dropped), and a
     broken one where it is sent for one that is never received (crossed where it is lost, open where it is in flight

@@ -13,6 +13,7 @@ from traces.explain.why import why
 from traces.record.failure import MEANT, Failure
 from traces.record.trace import Trace
 from zabspec.language.error_sites import remedy
+from zabspec.language.notation import naming_processes
 from zabspec.model import Configuration
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds.steps import BUDGETS
@@ -78,6 +79,7 @@ def configuration_text(c: Configuration) -> str:
     return ", ".join(parts)
 
 
+@naming_processes
 def to_text(trace: Trace) -> str:
     """The counterexample: what breaks, why the events cannot be, what was run, and every step with what it changed.
     Lines have 80 columns at the most, but for a name that is longer, and end with a line feed."""
@@ -120,6 +122,7 @@ def failure_text(trace: Trace, failure: Failure) -> list[str]:
     return [*lines, *(f"  {line}" for line in failure.lines), ""]
 
 
+@naming_processes
 def steps_text(trace: Trace, marks: Mapping[int, str] | None = None) -> list[str]:
     """Every step with what it changed.
 

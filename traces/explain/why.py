@@ -23,6 +23,7 @@ from traces.judging.observed import Transaction
 from traces.record.trace import Trace, TraceError
 from traces.record.values import state_of
 from zabspec.language.kinds import Record
+from zabspec.language.notation import naming_processes, with_names
 from zabspec.language.reference import ERRORS, RecordValue, SeqView, SetView
 from zabspec.language.sentences import Broken, sentence_of
 from zabspec.model import Model
@@ -117,6 +118,7 @@ class Reason:
         return " ".join(filter(None, (self.sentence, f"{when[:1].upper()}{when[1:]}." if when else "")))
 
 
+@naming_processes
 def why(trace: Trace, name: str = "") -> str:
     """Why the last state or step of a trace breaks a property, in a sentence or two: `reason`, as text.
 
@@ -127,6 +129,7 @@ def why(trace: Trace, name: str = "") -> str:
     return found.text if found is not None else ""
 
 
+@naming_processes
 def reason(trace: Trace, name: str = "") -> Reason | None:
     """Why the last state or step of a trace breaks a property: what the property says, and at which steps the events
     happened that it names.
@@ -156,7 +159,7 @@ def reason(trace: Trace, name: str = "") -> Reason | None:
         raise TraceError(f"nothing in the last {'step' if prop.of == STEP else 'state'} breaks {name!r}")
     if not isinstance(result, Broken):
         return _unsaid(trace, name)
-    return Reason(sentence_of(result), tuple(_when(trace, prop, result)), named(result))
+    return Reason(with_names(sentence_of(result)), tuple(_when(trace, prop, result)), named(result))
 
 
 def named(said: Broken) -> Named:

@@ -21,7 +21,7 @@ from zabspec.language import frontend
 from zabspec.language.reference import load
 from zabspec.language.schema import Role
 from zabspec.language.sentences import sentence_of
-from zabspec.model import Configuration, Model
+from zabspec.model import ConfigError, Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.model import Cluster
 from zabspec.simulator.run import I64, PTR, TICKS_AT_ONCE, Run, Simulator, in_a_room
@@ -62,10 +62,24 @@ def run_judged(s: State, until: int, broken: int, report: Words) -> int:
 """
 
 
-def judged_properties(protocol: str) -> tuple[Property, ...]:
+def judged_properties(protocol: str, names: Sequence[str] = ()) -> tuple[Property, ...]:
     """The properties that a simulated run of a protocol is judged by: those of what every protocol has,
     the observed history and each process's stable one, if they are replicas; and what the protocol itself says of
-    histories and states, but for what asks of messages in flight."""
+    histories and states, but for what asks of messages in flight.
+
+    Args:
+        protocol: whose runs.
+        names: these alone, and of the observed history those too that are judged only where they are named.
+
+    Raises:
+        ConfigError: no simulated run is judged by one of them.
+    """
+    if names:
+        known = {p.name: p for p in (*judged_properties(protocol), *if_named(protocol))}
+        for name in names:
+            if name not in known:
+                raise ConfigError(f"no simulated run is judged by {name}: {why_not_judged(protocol, name)}")
+        return tuple(known[name] for name in dict.fromkeys(names))
     found = PROTOCOLS[protocol]
     papers = tuple(
         p
@@ -77,6 +91,12 @@ def judged_properties(protocol: str) -> tuple[Property, ...]:
     asks, given = asks_of_network(protocol), found.claims if found.declared.replicas else properties_of(protocol)
     own = tuple(p for p in given if p.default and p.of != STEP and not asks(p))
     return (*papers, *own) if found.declared.replicas else own
+
+
+def if_named(protocol: str) -> tuple[Property, ...]:
+    """The properties of the observed history that a run of a protocol is judged by where they are named."""
+    theirs = properties_of(protocol)
+    return tuple(p for p in PROPERTIES if not p.default and p.of == HISTORY and p.judges(protocol) and p in theirs)
 
 
 def why_not_judged(protocol: str, name: str) -> str:
@@ -92,6 +112,10 @@ def why_not_judged(protocol: str, name: str) -> str:
         return f"{protocol} does not declare replicas, whose states it is about"
     if p.of in (STEP, TERMINAL):
         return f"it is over {'steps' if p.of == STEP else 'terminal states'}, and not over states or histories"
+    if p.passes:
+        return "it asks how long each pass was that a process gave up, which a simulated run does not keep"
+    if p in if_named(protocol) and not p.tables:
+        return f"it is judged only where it is named: `zabcheck simulate --check --property {name}`"
     if name in of_papers and p.of == HISTORY and not p.protocols:
         return f"it is judged only where it is named: write the run as a table, and `zabcheck judge --property {name}`"
     if name in of_papers:
@@ -136,6 +160,7 @@ class Judged(Simulator):
     Args:
         cluster: an observed one.
         engine: `compiled` or `interpret`.
+        names: of the properties; none: all that runs are judged by.
 
     Attributes:
         properties: in the order of the bits of every mask.
@@ -144,10 +169,10 @@ class Judged(Simulator):
     exports: Mapping[str, tuple[Any, ...]] = {**Simulator.exports, "run_judged": (I64, PTR, I64, I64, PTR)}
     ticks_at_once = TICKS_AT_ONCE | {"compiled": 128}  # with many proposals a tick takes milliseconds to judge
 
-    def __init__(self, cluster: Cluster, engine: str = "compiled") -> None:
+    def __init__(self, cluster: Cluster, engine: str = "compiled", names: tuple[str, ...] = ()) -> None:
         if not cluster.observed:
             raise ValueError("only an observed cluster can be judged")
-        self.properties = judged_properties(cluster.protocol)
+        self.properties = judged_properties(cluster.protocol, names)
         super().__init__(cluster, engine)
         self._report = (ctypes.c_int64 * (1 + len(self.properties)))()
         self._report_at = ctypes.addressof(self._report)
@@ -238,13 +263,16 @@ class Verdict:
 
 
 @cache
-def judged_for(cluster: Cluster, engine: str) -> Judged:
+def judged_for(cluster: Cluster, engine: str, names: tuple[str, ...] = ()) -> Judged:
     """The judging simulator of a cluster; one for the whole process, for runs one at a time."""
-    return Judged(cluster, engine)
+    return Judged(cluster, engine, names)
 
 
 def judge(
-    run: Run, engine: str = "compiled", watch: Callable[[Simulator], object] = lambda _: None
+    run: Run,
+    engine: str = "compiled",
+    watch: Callable[[Simulator], object] = lambda _: None,
+    names: tuple[str, ...] = (),
 ) -> tuple[Judged, list[Verdict]]:
     """Play a run and judge it.
 
@@ -252,17 +280,18 @@ def judge(
         run: what happens.
         engine: `compiled` or `interpret`.
         watch: given the simulator before the run begins.
+        names: of the properties; none: all that runs are judged by.
 
     Returns:
         The simulator, whose state is the run's last, and a verdict for every property.
 
     Raises:
-        ConfigError: the run has too many proposals.
+        ConfigError: the run has too many proposals, or no run is judged by such a property.
         SimulationError: a value would leave its range in the largest room there is.
     """
 
     def attempt(cluster: Cluster) -> tuple[Judged, list[Verdict]]:
-        judged = judged_for(cluster, engine)
+        judged = judged_for(cluster, engine, names)
         watch(judged)
         broken = judged.verdicts(run)
         return judged, [

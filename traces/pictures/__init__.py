@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from traces.record.trace import DRAWN, Trace
+from zabspec.language.notation import naming_processes
 
 if TYPE_CHECKING:
     from traces.pictures.picture import Cone
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["PICTURES", "to_html", "to_png", "to_svg"]
 
 
+@naming_processes
 def to_html(trace: Trace, cone: Cone | None = None) -> str:
     """One page of HTML that needs nothing else: the diagram, a walk through its steps, and all of it as text.
 
@@ -29,6 +31,7 @@ def to_html(trace: Trace, cone: Cone | None = None) -> str:
     return page(trace, cone)
 
 
+@naming_processes
 def to_svg(trace: Trace, cone: Cone | None = None) -> str:
     """The diagram with the sentence why above it, as an SVG document.
 

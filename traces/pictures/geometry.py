@@ -6,23 +6,31 @@ dot, on the side from which nothing arrives there; what was sent and never recei
 
 from __future__ import annotations
 
+import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from traces.explain.flights import Fate
 from traces.explain.names import process_names
-from traces.pictures.picture import Arrow, Picture, Row
+from traces.pictures.picture import Arrow, Picture, Row, Stretch
 
-__all__ = ["BAND", "LETTER", "LINE", "Geometry", "Line", "Placed", "geometry_of"]
+__all__ = ["BAND", "HEAD", "LETTER", "LINE", "Geometry", "Line", "Placed", "geometry_of", "over"]
 
 GUTTER = 44  # the step's number
+NARROW_GUTTER = 34
+LOOP = 20  # the line of a loop beside it
 BAND = 15  # how wide a lane is drawn
 LINE = 15  # from one line of text to the next
 LEAST_ROW = 27
 LETTER = 6.3  # how wide a letter of a label is, at the most on average
+BOLD = 7.0  # of a bold one
+ROLE_LETTER = 8.1  # of a role along its lane
 LEAST_LANE = 104
 MOST_LANE = (196, 176, 150)  # of up to three lanes, of up to five, of more
+PHONE = 358  # how wide a picture is there, if it has three lanes
+BESIDE = 190  # of it, what is said left and right of all lanes
+LEAST_NARROW = 64
 COLUMN = 300  # what the steps are called, beside the lanes
 HEAD = 34  # the names of the lanes
 SAID = {
@@ -93,12 +101,14 @@ class Geometry:
     """Where everything lies.
 
     Attributes:
+        gutter: how far left of the lanes the numbers of steps reach.
         lanes: the middle of each lane.
         rows: the rows.
-        column: where the column of what the steps are called begins.
+        column: where the column of what the steps are called begins; where all ends: there is none.
         width, height: of all of it.
     """
 
+    gutter: float
     lanes: tuple[float, ...]
     rows: tuple[Placed, ...]
     column: float
@@ -111,26 +121,54 @@ class Geometry:
             return self.rows[number - 1].y
         return HEAD - 6 if number < 1 else self.height - 4
 
+    def gaps(self, s: Stretch, part: tuple[float, float] = (0, math.inf)) -> list[tuple[float, float]]:
+        """Where there is room for a role along its lane: no dot, and no text from beside."""
+        top, bottom = max(self.y(s.start), part[0]), min(self.y(s.end), part[1])
+        return [(a, b) for a, b in self.free(s.process, top, bottom) if b - a >= len(s.role) * ROLE_LETTER + 8]
 
-def geometry_of(picture: Picture) -> Geometry:
-    """Where everything of a picture lies, from its upper left corner."""
-    wide = lane_width(picture)
-    sides = [side_of(picture, row) for row in picture.rows]
-    left = (
-        wide * 0.86
-        if any(s < 0 and row.processes[:1] == (0,) for s, row in zip(sides, picture.rows, strict=True))
-        else 26
-    )
-    lanes = tuple(GUTTER + left + k * wide for k in range(len(picture.lanes)))
-    beside = lanes[-1] + wide * 0.9 + 12
-    letters = int((wide - 26) / LETTER)
+    def free(self, process: int, top: float, bottom: float) -> Iterator[tuple[float, float]]:
+        """The parts of a lane on which there is neither."""
+        at = top
+        for p in self.rows:
+            if p.top + p.height < top or p.top > bottom:
+                continue
+            if over(p, self.lanes, self.lanes[process]):
+                yield at, min(bottom, p.top)
+                at = max(top, p.top + p.height)
+            elif process in p.row.processes and top <= p.y <= bottom:
+                yield at, p.y
+                at = p.y
+        yield at, bottom
+
+    def role_side(self, s: Stretch) -> int:
+        """On which side of its lane a role is said where there is no room along it: where the step is not."""
+        return next((-p.side for p in self.rows if p.row.number == s.start and s.process in p.row.processes), -1)
+
+
+def geometry_of(picture: Picture, narrow: bool = False) -> Geometry:
+    """Where everything of a picture lies, from its upper left corner.
+
+    Args:
+        narrow: as for a phone: lanes are close to each other, and there is no column beside them.
+    """
+    gutter = (NARROW_GUTTER if narrow else GUTTER) + LOOP * (picture.loop is not None)
+    wide = narrowed(picture, gutter) if narrow else lane_width(picture)
     at: float = HEAD
     rows = []
-    for row, side in zip(picture.rows, sides, strict=True):
-        placed = placed_row(picture, row, at, side, letters)
-        rows.append(placed)
-        at += placed.height
-    return Geometry(lanes, tuple(rows), beside, beside + COLUMN, at + 12)
+    for row in picture.rows:
+        rows.append(placed_row(picture, row, at, side_of(picture, row), wide, not narrow))
+        at += rows[-1].height
+    before = [p for p in rows if p.side < 0 and p.row.processes[:1] == (0,)]
+    left = max(wide * 0.86, *map(reach, before)) if before else 12 if narrow else 26
+
+    def placed(left: float) -> Geometry:
+        lanes = tuple(gutter + left + k * wide for k in range(len(picture.lanes)))
+        beside = math.ceil(max([lanes[-1] + wide * 0.9 + 12, *(far(p, lanes) for p in rows)]))
+        return Geometry(gutter, lanes, tuple(rows), beside, beside + COLUMN * (not narrow), at + 12)
+
+    g = placed(left)
+    roles = [s.role for s in picture.stretches if s.process == 0 and s.start and g.role_side(s) < 0 and not g.gaps(s)]
+    return placed(max([left, *(BAND + ROLE_LETTER * len(role) for role in roles)]))
 
 
 def lane_width(picture: Picture) -> float:
@@ -140,6 +178,31 @@ def lane_width(picture: Picture) -> float:
     return min(most, max(LEAST_LANE, max(lengths, default=0) * LETTER + 34))
 
 
+def narrowed(picture: Picture, gutter: float) -> float:
+    """How far lanes are apart on a phone: so that three fit with the longest words that ZAB has."""
+    room = (PHONE - gutter - BESIDE) / max(1, len(picture.lanes) - 1)
+    return min(lane_width(picture), max(LEAST_NARROW, room))
+
+
+def reach(p: Placed) -> float:
+    """How far beside its dot a row's text reaches."""
+    lines = [*(line.text for line in p.lines), *(line for u in p.unreceived for line in u.lines)]
+    return 26 + (BOLD if p.row.named or p.row.marks or p.row.fault else LETTER) * max(map(len, lines), default=0)
+
+
+def over(p: Placed, lanes: Sequence[float], x: float) -> bool:
+    """Whether a row's text may reach over a place."""
+    if not p.row.processes:
+        return True
+    dot = lanes[p.row.processes[0]]
+    return 0 < (x - dot) * p.side < reach(p) + BAND
+
+
+def far(p: Placed, lanes: Sequence[float]) -> float:
+    """How far right a row's text reaches."""
+    return lanes[p.row.processes[0] if p.row.processes else 0] + reach(p) + 8 if p.side > 0 else 0
+
+
 def side_of(picture: Picture, row: Row) -> int:
     """On which side of its lane a step is said: the one that its message does not come from."""
     received = (Fate.RECEIVED, Fate.COPIED)
@@ -147,24 +210,34 @@ def side_of(picture: Picture, row: Row) -> int:
     return -1 if came and row.processes == (came[0].destination,) and came[0].source > came[0].destination else 1
 
 
-def placed_row(picture: Picture, row: Row, top: float, side: int, letters: int) -> Placed:
-    """A row, as high as what is said in it."""
+def placed_row(picture: Picture, row: Row, top: float, side: int, wide: float, beside: bool) -> Placed:
+    """A row, as high as what is said in it.
+
+    Args:
+        wide: how far lanes are apart.
+        beside: the step is said beside all lanes too.
+    """
     what = "fault" if row.fault else "label"
-    lines = [Line(t, what, k == 0, row.last) for k, t in enumerate(folded(row.label, letters))]
+    letters, bold = int((wide - 26) / LETTER), int((wide - 26) / BOLD)
+    lines = [
+        Line(t, what, k == 0, row.last)
+        for k, t in enumerate(folded(row.label, bold if row.last or row.fault else letters))
+    ]
     for m in row.marks:
-        lines += [Line(t, m.what, k == 0, m.named) for k, t in enumerate(folded(m.text, letters - 2))]
-    below = unreceived(picture, row, letters)
-    count = len(lines) + sum(len(u.lines) for u in below)
+        lines += [Line(t, m.what, k == 0, m.named) for k, t in enumerate(folded(m.text, bold - 2))]
+    below = unreceived(picture, row, wide)
+    count = len(lines) + sum(len(u.lines) for u in below) + (len(row.processes) != 1)  # of several: below their line
     column = [(t, row.named) for t in folded(f"{row.headline}", int(COLUMN / LETTER))]
     said = {m.text for m in row.marks}
     for event in row.events:
         if not any(event.endswith(text) or text in event for text in said):
             column += [(t, True) for t in folded(event, int(COLUMN / LETTER))]
+    column = column if beside else []
     height = max(LEAST_ROW, 12 + LINE * max(count, len(column)))
     return Placed(row, top, height, top + 13, side, tuple(lines), tuple(below), tuple(column))
 
 
-def unreceived(picture: Picture, row: Row, letters: int) -> list[Unreceived]:
+def unreceived(picture: Picture, row: Row, wide: float) -> list[Unreceived]:
     """What a step sent that was never received, alike together."""
     together: dict[tuple[str, str], list[Arrow]] = {}
     for a in picture.arrows:
@@ -174,7 +247,8 @@ def unreceived(picture: Picture, row: Row, letters: int) -> list[Unreceived]:
     out = []
     for (label, fate), arrows in together.items():
         to = process_names([a.flight.message.destination for a in arrows])
-        out.append(Unreceived(tuple(folded(f"{label} to {to}: {fate}", letters)), tuple(arrows)))
+        room = int((wide - 40) / (BOLD if arrows[0].named else LETTER))  # short of the sign where it ends
+        out.append(Unreceived(tuple(folded(f"{label} to {to}: {fate}", room)), tuple(arrows)))
     return out
 
 

@@ -3,26 +3,29 @@ and after each, and all of it as text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from traces.explain.names import message_text, process_name
 from traces.explain.why import reason
-from traces.pictures.geometry import geometry_of
-from traces.pictures.markup import FORBIDDEN, Attributes, tag
+from traces.pages.markup import Attributes, tag, text
+from traces.pages.shell import environment
+from traces.pictures.folds import parts
+from traces.pictures.geometry import Geometry, geometry_of
 from traces.pictures.picture import Cone, Picture, picture_of
-from traces.pictures.signs import legend
+from traces.pictures.signs import signs
 from traces.pictures.states import table_of
-from traces.pictures.svg import STYLE, diagram
+from traces.pictures.svg import STYLE, Pen, diagram, outside
 from traces.pictures.words import words_of
 from traces.record.trace import Trace
+from zabspec.language.notation import naming_processes
 
-__all__ = ["environment", "page", "shown"]
+__all__ = ["drawn", "events_of", "explained", "page", "rendered", "shown"]
+
+ASCENT = 11  # of a line of text 15 pixels high, above what it stands on
 
 
+@naming_processes
 def page(trace: Trace, cone: Cone | None = None, story: Sequence[tuple[str, str]] = ()) -> str:
     """The page.
 
@@ -33,22 +36,25 @@ def page(trace: Trace, cone: Cone | None = None, story: Sequence[tuple[str, str]
     Raises:
         TraceError: the trace does not break the property that it is said to break.
     """
-    return environment().get_template("trace.html.j2").render(style=STYLE, run=shown(trace, cone=cone), story=story)
+    return rendered(shown(trace, cone=cone), story)
 
 
-@cache
-def environment(*packages: str) -> Environment:
-    """Templates in which everything said is data.
+def rendered(run: Mapping[str, Any], story: Sequence[tuple[str, str]] = ()) -> str:
+    """Return the page of one run.
 
     Args:
-        packages: whose templates there are besides.
+        run: what the template of a run shows.
+        story: what is to be said before it.
     """
-    loader = ChoiceLoader([PackageLoader(name) for name in ("traces.pictures", *packages)])
-    out = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    out.finalize = lambda value: FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", value) if type(value) is str else value
-    return out
+    return environment("traces.pictures").get_template("trace.html.j2").render(style=STYLE, run=run, story=story)
 
 
+def events_of(picture: Picture) -> list[tuple[int, str]]:
+    """What is told of steps, each with its number."""
+    return [(row.number, said) for row in picture.rows for said in row.events]
+
+
+@naming_processes
 def shown(trace: Trace, name: str = "", cone: Cone | None = None) -> dict[str, Any]:
     """What the template of a run shows.
 
@@ -61,7 +67,7 @@ def shown(trace: Trace, name: str = "", cone: Cone | None = None) -> dict[str, A
     return {
         "name": name,
         "picture": picture,
-        "events": why.events if why is not None else (),
+        "events": why.events if why is not None else events_of(picture),
         "diagram": drawn(picture),
         "legend": explained(picture),
         "steps": [
@@ -80,19 +86,69 @@ def shown(trace: Trace, name: str = "", cone: Cone | None = None) -> dict[str, A
     }
 
 
-def drawn(picture: Picture) -> str:
-    """The diagram, as a part of a page."""
-    g = geometry_of(picture)
-    size: Attributes = {"width": g.width, "height": g.height, "viewBox": f"0 0 {g.width:.0f} {g.height:.0f}"}
-    least = f"min-width:{0.7 * g.width:.0f}px"  # it shrinks so far, and is then scrolled
-    return tag("svg", {"class": "zp diagram", "aria-hidden": "true", "style": least, **size}, diagram(picture, g))
+class Labels(Pen):
+    """Writes text of the page over the lines, so that it has the size that a reader wants.
+
+    Args:
+        picture: what is drawn.
+        g: where it lies.
+        top: how far down the lines begin that it lies over.
+    """
+
+    def __init__(self, picture: Picture, g: Geometry, top: float) -> None:
+        self.picture, self.g, self.top = picture, g, top
+        self.said: list[str] = []
+
+    def write(
+        self, said: str, x: float, y: float, how: str = "", anchor: str = "start", step: int | None = None
+    ) -> str:
+        side = f"right:{self.g.width - x:.1f}px" if anchor == "end" else f"left:{x:.1f}px"
+        faint = " outside" * outside(self.picture, step)
+        kind = f"{how} {anchor}{faint}".strip()
+        place = {"class": kind, "style": f"{side};top:{y - self.top - ASCENT:.1f}px"}
+        self.said.append(tag("span", place | ({"data-step": str(step)} if step is not None else {}), text(said)))
+        return ""
+
+    def turned(self, said: str, x: float, y: float) -> str:
+        place = {"class": "strong turned", "style": f"left:{x:.1f}px;top:{y - self.top:.1f}px"}
+        self.said.append(tag("span", place, text(said)))
+        return ""
 
 
-def explained(picture: Picture, width: float = 1040) -> str:
-    """What the signs of the diagram mean, as a part of a page."""
-    signs, height = legend(picture, width, 4)
-    size: Attributes = {"width": width, "height": height, "viewBox": f"0 0 {width:.0f} {height:.0f}"}
-    return tag("svg", {"class": "zp", "aria-hidden": "true", **size}, signs)
+def drawn(picture: Picture) -> list[dict[str, Any]]:
+    """The diagram as parts of a page, one below the other: the lines, and the text over them. It is drawn twice, as for
+    a phone and as for what is wider."""
+    both = (("wide", geometry_of(picture)), ("narrow", geometry_of(picture, narrow=True)))
+    return [
+        {
+            "first": first, "last": last, "folded": fold,
+            "drawings": [
+                {"kind": kind, "without": f"{g.column:.0f}", "markup": sliced(picture, g, first, last)}
+                for kind, g in both
+            ],
+        }
+        for first, last, fold in [(0, 0, False), *parts(picture)]
+    ]  # fmt: skip
+
+
+def sliced(picture: Picture, g: Geometry, first: int, last: int) -> str:
+    """Some steps of a diagram; 0: the names of its lanes."""
+    top = g.rows[first - 1].top if first else 0.0
+    bottom = g.height if last == len(g.rows) else g.rows[last].top
+    pen = Labels(picture, g, top)
+    size: Attributes = {
+        "width": g.width,
+        "height": bottom - top,
+        "viewBox": f"0 {top:.0f} {g.width:.0f} {bottom - top:.0f}",
+    }
+    lines = tag("svg", {"class": "zp", **size}, diagram(picture, g, pen, (top, bottom)))
+    return lines + tag("div", {"class": "labels", "style": f"width:{g.width:.0f}px"}, "".join(pen.said))
+
+
+def explained(picture: Picture) -> list[tuple[str, str]]:
+    """What the signs of the diagram mean: each sign as a part of a page, and its meaning."""
+    size: Attributes = {"width": 30, "height": 20, "viewBox": "-1 -10 30 20", "class": "zp", "aria-hidden": "true"}
+    return [(tag("svg", size, sign), said) for sign, said in signs(picture)]
 
 
 def walked(trace: Trace, picture: Picture) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from traces.explain.text import configuration_text, parted, put_to_the_test
 from traces.explain.why import reason
 from traces.record.trace import JsonState, Step, Trace, Transmission
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq
-from zabspec.language.notation import value_text
+from zabspec.language.notation import naming_processes, value_text
 from zabspec.language.schema import NODE, Field
 from zabspec.protocols.registry import PROTOCOLS
 
@@ -144,6 +144,8 @@ class Picture:
         epoch_field, role_field: which fields of a process say its epoch and its role; empty: it has none.
         tool: the version of zabcheck that wrote the trace.
         cone: the step whose cone is drawn; None: all is drawn alike.
+        before: what is said before the first step.
+        loop: after so many steps those begin that are taken again and again; None: none are.
     """
 
     title: str
@@ -160,8 +162,11 @@ class Picture:
     role_field: str
     tool: str
     cone: Cone | None = None
+    before: tuple[str, ...] = ()
+    loop: int | None = None
 
 
+@naming_processes
 def picture_of(trace: Trace, cone: Cone | None = None) -> Picture:
     """What there is to draw of a trace.
 
@@ -206,6 +211,8 @@ def picture_of(trace: Trace, cone: Cone | None = None) -> Picture:
         roles.name if roles is not None else "",
         trace.tool,
         cone,
+        tuple(events.get(0, ())),
+        lasso.loop if lasso is not None else None,
     )
 
 

@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from traces.explain.flights import Fate
-from traces.pictures.markup import tag, text
+from traces.pages.colours import PALETTE
+from traces.pages.markup import tag, text
 from traces.pictures.picture import Picture
 
-__all__ = ["PALETTE", "SIGNS", "hue", "legend", "mark"]
-
-# Lines and tints of epochs 0, 1, 2, ..., and again; none of them is the red of what is wrong.
-PALETTE = (
-    ("#6b7280", "#e3e6ea", "#9aa4b1", "#39414b"), ("#1769aa", "#cfe3f5", "#6db3ee", "#173f5f"),
-    ("#b45309", "#fbe2c4", "#f0a35a", "#5b3410"), ("#2e7d32", "#d3edd4", "#7ccb80", "#1d4a20"),
-    ("#7b3fa0", "#ead8f5", "#c795e6", "#46245c"), ("#00798a", "#c9ecf0", "#5cc7d6", "#0d464f"),
-    ("#7a6500", "#f1e7b3", "#d6c04d", "#4a3f0b"),
-)  # fmt: skip
+__all__ = ["SIGNS", "hue", "legend", "mark", "signs"]
 
 # What stands before a mark.
 SIGNS = {"abcast": "up", "deliver": "box", "establish": "star", "accept": "ring", "show": "eye"}

@@ -9,9 +9,10 @@ from traces.explain.names import process_name
 from traces.record.trace import JsonState, Trace
 from traces.record.values import state_json
 from zabspec.language.kinds import Kind
-from zabspec.language.notation import value_text
+from zabspec.language.notation import naming_processes, value_text
 from zabspec.language.reference import StateView
 from zabspec.language.schema import NODE, Field, Role
+from zabspec.roles import has
 
 __all__ = ["Kept", "table_of"]
 
@@ -37,6 +38,7 @@ class Kept:
     cells: tuple[Cell, ...]
 
 
+@naming_processes
 def table_of(trace: Trace) -> list[Kept]:
     """Every field of the states of a trace but what the last step says about itself."""
     nothing = state_json(StateView(trace.model.program.layout))
@@ -46,7 +48,8 @@ def table_of(trace: Trace) -> list[Kept]:
             continue
         own = f.axes[:1] == (NODE,)
         places: list[int | None] = list(range(trace.configuration.nodes)) if own else [None]
-        cells = tuple(cell(f, states, nothing, p) for p in places)
+        roles = trace.configuration.played
+        cells = tuple(cell(f, states, nothing, p) if p is None or has(roles, f, p) else [(0, "")] for p in places)
         doc = " ".join(f.doc.split())
         kept = {Role.NETWORK: "network", Role.GHOST: "checker", Role.BUDGET: "checker"}.get(f.role, "process")
         out.append(Kept(f.name, doc, "process" if own else "", kept, cells))

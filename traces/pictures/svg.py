@@ -5,25 +5,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import pairwise
 
 from traces.explain.flights import Fate
+from traces.pages.colours import DARK, PALETTE, scheme
+from traces.pages.markup import Attributes, tag, text
 from traces.pictures.geometry import BAND, LETTER, LINE, SAID, Geometry, Placed, Unreceived, folded, geometry_of
-from traces.pictures.markup import Attributes, tag, text
 from traces.pictures.picture import Arrow, Picture, Stretch
-from traces.pictures.signs import PALETTE, SIGNS, hue, legend, mark
+from traces.pictures.signs import SIGNS, hue, legend, mark
+from zabspec.language.notation import process_name
 
-__all__ = ["STYLE", "diagram", "document"]
+__all__ = ["FONT", "STYLE", "Pen", "diagram", "document", "outside"]
 
 FONT = "Arial, 'Liberation Sans', Helvetica, system-ui, 'DejaVu Sans', sans-serif"  # narrow ones first
 
 
 def colours(dark: bool) -> str:
     """The colours of a picture."""
+    of = scheme(dark)
     paper, ink, faint, rule, bad, tint, chosen = (
-        ("#14181d", "#e8ebef", "#9aa4b1", "#2a3138", "#ff8080", "#43181b", "#6db3ee")
-        if dark
-        else ("#ffffff", "#1b1f24", "#5b6570", "#e6e9ed", "#c4242b", "#fdeaea", "#1769aa")
+        of[name] for name in ("paper", "ink", "faint", "rule", "bad", "tint", "link")
     )
     rules = [
         f".zp .paper{{fill:{paper}}}.zp text{{fill:{ink};stroke:none}}.zp .halo{{stroke:{paper}}}",
@@ -41,10 +41,10 @@ def colours(dark: bool) -> str:
 
 STYLE = (
     f".zp{{font-family:{FONT};font-size:11.5px}}.zp .halo{{stroke-width:3.5px;stroke-linejoin:round;fill:none}}"
-    ".zp .strong{font-weight:700}.zp .role{font-size:9px}.zp .arrow{fill:none;stroke-width:1.3px}"
+    ".zp .strong{font-weight:700}.zp .role{font-size:11px}.zp .arrow{fill:none;stroke-width:1.3px}"
     ".zp .named{stroke-width:2.6px}.zp .dash{stroke-dasharray:4 3}.zp .hit{fill:transparent}"
     ".zp .title{font-size:17px;font-weight:700}"
-    f".zp .why{{font-size:14px;font-weight:600}}{colours(False)}@media (prefers-color-scheme:dark){{{colours(True)}}}"
+    f".zp .why{{font-size:14px;font-weight:600}}{colours(False)}{DARK}{{{colours(True)}}}"
 )
 
 
@@ -80,7 +80,7 @@ def header(picture: Picture) -> Iterator[tuple[str, str, float]]:
         yield picture.why, "why", 7.9
     if picture.statement:
         yield f"{picture.statement} [{picture.source}]", "faint", 6.3
-    for rule in picture.changed:
+    for rule in (*picture.changed, *picture.before):
         yield rule, "strong", 6.9
     if picture.cone is not None:
         yield f"Faint: no chain of messages leads from there to step {picture.cone.step}.", "strong", 6.9
@@ -90,23 +90,79 @@ def header(picture: Picture) -> Iterator[tuple[str, str, float]]:
 # --- the diagram -----------------------------------------------------------------------------------
 
 
-def diagram(picture: Picture, g: Geometry) -> str:
-    """The lanes and what happens on them."""
-    parts = [background(p, g) for p in g.rows]
-    parts += [lane(s, g) for s in picture.stretches]
-    for k, name in enumerate(picture.lanes):
-        parts.append(tag("text", {"class": "strong", "x": g.lanes[k], "y": 20, "text-anchor": "middle"}, text(name)))
+class Pen:
+    """Writes beside the lines of a diagram: here as text of the picture."""
+
+    def write(
+        self, said: str, x: float, y: float, how: str = "", anchor: str = "start", step: int | None = None
+    ) -> str:
+        """Return the text as markup among the lines.
+
+        Args:
+            said: it. how: its classes.
+            x, y: where it begins (`start`, `column`: beside all lanes), ends (`end`) or has its middle (`middle`), and
+                the line that it stands on.
+            anchor: which of these.
+            step: the one that it is said of.
+        """
+        place: Attributes = {"x": x, "y": y, **({"text-anchor": anchor} if anchor in ("middle", "end") else {})}
+        under = tag("text", {"class": f"halo {how}".strip(), **place}, text(said)) if anchor in ("start", "end") else ""
+        return under + tag("text", {**({"class": how} if how else {}), **place}, text(said))
+
+    def turned(self, said: str, x: float, y: float) -> str:
+        """Return what is written along a lane, upwards, its middle at a place."""
+        where: Attributes = {"transform": f"translate({x + 4:.1f} {y:.1f}) rotate(-90)"}
+        return tag("text", {"class": "strong role", "text-anchor": "middle", **where}, text(said))
+
+
+def diagram(picture: Picture, g: Geometry, pen: Pen | None = None, part: tuple[float, float] = (0, math.inf)) -> str:
+    """The lanes and what happens on them.
+
+    Args:
+        pen: writes; none: text of the picture.
+        part: from which pixel down to which; what lies in it in part is drawn whole.
+    """
+    pen, (top, bottom) = pen or Pen(), part
+    rows = [p for p in g.rows if top <= p.top < bottom]
+
+    def inside(start: float, end: float) -> bool:
+        return start <= bottom and end >= top
+
+    parts = [background(p, g) for p in rows]
+    parts += [lane(s, g, pen, part) for s in picture.stretches if inside(g.y(s.start), g.y(s.end))]
+    if top <= 0:
+        parts += [pen.write(name, g.lanes[k], 20, "strong", "middle") for k, name in enumerate(picture.lanes)]
     received = [a for a in picture.arrows if a.flight.fate not in SAID]
     for a in sorted(received, key=lambda a: a.named):
-        parts.append(faintly(arrow(a, g), picture, a.flight.sent, a.flight.ended))
-    parts += [faintly(foreground(picture, p, g), picture, p.row.number) for p in g.rows]
+        if inside(g.y(a.flight.sent), g.y(a.flight.ended or 0)):
+            parts.append(faintly(arrow(a, g), picture, a.flight.sent, a.flight.ended))
+    parts += [faintly(foreground(p, g, pen), picture, p.row.number) for p in rows]
+    if picture.loop is not None and inside(g.y(picture.loop + 1), g.y(len(g.rows))):
+        parts.append(loop(picture.loop, g, pen, part))
     return "".join(parts)
+
+
+def outside(picture: Picture, *steps: int | None) -> bool:
+    """Whether one of some steps is outside the cone."""
+    return picture.cone is not None and not picture.cone.outside.isdisjoint(steps)
 
 
 def faintly(drawn: str, picture: Picture, *steps: int | None) -> str:
     """What is drawn of some steps, faintly where one of them is outside the cone."""
-    outside = picture.cone is not None and not picture.cone.outside.isdisjoint(steps)
-    return tag("g", {"opacity": "0.2"}, drawn) if outside else drawn
+    return tag("g", {"opacity": "0.2"}, drawn) if outside(picture, *steps) else drawn
+
+
+def loop(after: int, g: Geometry, pen: Pen, part: tuple[float, float]) -> str:
+    """The steps that are taken again and again: from the last a line back to the first of them."""
+    x, top, bottom = 12.0, g.y(after + 1), g.y(len(g.rows)) if after + 1 < len(g.rows) else g.y(len(g.rows) + 1)
+    line = f"M{g.gutter - 36:.1f} {bottom:.1f}H{x + 6:.1f}Q{x:.1f} {bottom:.1f} {x:.1f} {bottom - 6:.1f}"
+    line += f"V{top + 6:.1f}Q{x:.1f} {top:.1f} {x + 6:.1f} {top:.1f}H{g.gutter - 40:.1f}"
+    tip = f"M{g.gutter - 35:.1f} {top:.1f}l-8 -4v8Z"
+    hint = tag("title", {}, text(f"steps {after + 1} to {len(g.rows)} are taken again and again"))
+    out = hint + tag("path", {"class": "arrow badline named", "d": line}) + tag("path", {"class": "bad", "d": tip})
+    middle = (max(top, part[0]) + min(bottom, part[1])) / 2
+    room = min(bottom, part[1]) - max(top, part[0])
+    return tag("g", {"class": "loop"}, out) + (pen.turned("for ever", x - 6, middle) if room > 70 else "")
 
 
 def background(p: Placed, g: Geometry) -> str:
@@ -120,27 +176,26 @@ def background(p: Placed, g: Geometry) -> str:
     )  # fmt: skip
 
 
-def lane(s: Stretch, g: Geometry) -> str:
+def lane(s: Stretch, g: Geometry, pen: Pen, part: tuple[float, float]) -> str:
     """A stretch of a lane: its epoch as its colour, its role along it; a process that is down has none."""
-    x, top, bottom = g.lanes[s.process], g.y(s.start), g.y(s.end)
+    x, top, bottom = g.lanes[s.process], max(g.y(s.start), part[0]), min(g.y(s.end), part[1])
     if s.down:
         return tag("line", {"class": "fault dash", "x1": x, "x2": x, "y1": top, "y2": bottom})
     place = {"x": x - BAND / 2, "y": top, "width": BAND, "height": max(0.0, bottom - top)}
     hint = ", ".join([s.role] * bool(s.role) + [f"epoch {s.epoch}"] * (s.epoch is not None))
     out = tag("rect", {"class": f"t{hue(s.epoch)}", **place}, tag("title", {}, text(hint)) if hint else "")
-    long = len(s.role) * 6.6 + 8
-    dots = [p.y for p in g.rows if s.process in p.row.processes and top <= p.y <= bottom]
-    gaps = [(a, b) for a, b in pairwise([top, *dots, bottom]) if b - a >= long] if s.role else []
+    gaps = g.gaps(s, part) if s.role else []
     said = -math.inf
     for a, b in gaps:  # again where it was said long ago
         y = (a + b) / 2
         if y - said > 300:
-            turned = {"class": "strong", "text-anchor": "middle", "font-size": "9"}
-            out += tag("text", {**turned, "transform": f"translate({x + 3.2:.1f} {y:.1f}) rotate(-90)"}, text(s.role))
+            out += pen.turned(s.role, x, y)
             said = y
-    if s.role and not gaps and s.start:  # too short, or too much happens on it: it is said where it begins
-        side = next((-p.side for p in g.rows if p.row.number == s.start and s.process in p.row.processes), -1)
-        out += haloed(s.role, x + side * (BAND / 2 + 4), top - 4, side, "strong role")
+    begins = g.y(s.start)
+    if s.role and s.start and part[0] <= begins < part[1] and not g.gaps(s):
+        # too short, or too much happens on it: it is said where it begins
+        side = g.role_side(s)
+        out += haloed(pen, s.role, x + side * (BAND / 2 + 4), begins - 4, side, "strong role", s.start)
     return out
 
 
@@ -173,34 +228,34 @@ def head(x: float, y: float, angle: float, a: Arrow) -> str:
     return tag("path", {"class": f"f{hue(a.epoch)}", "d": "M" + "L".join(f"{u:.1f} {v:.1f}" for u, v in points) + "Z"})
 
 
-def foreground(picture: Picture, p: Placed, g: Geometry) -> str:
+def foreground(p: Placed, g: Geometry, pen: Pen) -> str:
     """A step: its number, its dot, what is said of it, and what it sent that was never received."""
     row, parts = p.row, []
     if row.named:
-        parts.append(tag("circle", {"class": "bad", "cx": 22, "cy": p.y, "r": 12}))
-    number = {"class": "strong inv" if row.named else "faint", "x": 22, "y": p.y + 4, "text-anchor": "middle"}
-    parts.append(tag("text", number, str(row.number)))
+        parts.append(tag("circle", {"class": "bad", "cx": g.gutter - 22, "cy": p.y, "r": 12}))
+    how = "strong inv" if row.named else "faint"
+    parts.append(pen.write(str(row.number), g.gutter - 22, p.y + 4, how, "middle", row.number))
     lanes = [g.lanes[k] for k in row.processes] or [g.lanes[0], g.lanes[-1]]
     if len(lanes) > 1:
         ends = {"x1": min(lanes), "x2": max(lanes), "y1": p.y, "y2": p.y}
         parts.append(tag("line", {"class": "fault dash", **ends}))
     parts += [dot(x, p) for x in lanes]
-    x, at = lanes[0], p.y + 4
+    x, at = lanes[0], p.y + 4 + LINE * (len(row.processes) != 1)
     for line in p.lines:
         bold = line.named or line.what not in ("label", "accept")
         how = " ".join(filter(None, ["strong" * bold, "bad" * line.named]))
         sign = SIGNS.get(line.what, "")
         if sign and line.first:
             parts.append(mark(sign, x + p.side * 17, at - 4, line.named))
-        parts.append(haloed(line.text, x + p.side * (26 if sign else 14), at, p.side, how))
+        parts.append(haloed(pen, line.text, x + p.side * (26 if sign else 14), at, p.side, how, row.number))
         at += LINE
     for u in p.unreceived:
-        parts.append(never(u, x, at - 4, p.side, g))
+        parts.append(never(u, x, at - 4, p.side, g, pen))
         at += LINE * len(u.lines)
     if g.width > g.column:
         for k, (said, bad) in enumerate(p.column):
             weight = "strong bad" if bad and k else "strong" if bad else ""
-            parts.append(tag("text", {"class": weight, "x": g.column, "y": p.y + 4 + k * LINE}, text(said)))
+            parts.append(pen.write(said, g.column, p.y + 4 + k * LINE, weight, "column", row.number))
     return tag("g", {"class": "step", "data-step": str(row.number)}, "".join(parts))
 
 
@@ -212,18 +267,15 @@ def dot(x: float, p: Placed) -> str:
     return tag("circle", {"class": "bad" if p.row.named else "f0", "cx": x, "cy": p.y, "r": 4})
 
 
-def haloed(said: str, x: float, y: float, side: int, how: str) -> str:
+def haloed(pen: Pen, said: str, x: float, y: float, side: int, how: str, step: int) -> str:
     """Text that stands out from what it lies on."""
-    place: dict[str, str | float] = {"x": x, "y": y, "text-anchor": "start" if side > 0 else "end"}
-    return tag("text", {"class": f"halo {how}".strip(), **place}, text(said)) + tag(
-        "text", {**({"class": how} if how else {}), **place}, text(said)
-    )
+    return pen.write(said, x, y, how, "start" if side > 0 else "end", step)
 
 
-def never(u: Unreceived, x: float, y: float, side: int, g: Geometry) -> str:
+def never(u: Unreceived, x: float, y: float, side: int, g: Geometry, pen: Pen) -> str:
     """Messages that were never received: a broken line from their source, and a sign short of each target."""
     first, out = u.arrows[0], []
-    how = f"arrow dash l{hue(first.epoch)}" + " named" * first.named
+    line = f"arrow dash l{hue(first.epoch)}" + " named" * first.named
     beside = 18 + len(u.lines[0]) * (LETTER + 0.6 * first.named)  # how far the text reaches
     for a in u.arrows:
         target = g.lanes[a.flight.message.destination]
@@ -233,12 +285,14 @@ def never(u: Unreceived, x: float, y: float, side: int, g: Geometry) -> str:
         if target == x:
             start = x - side * BAND / 2
         if (end - start) * (way if target != x else -side) > 0:
-            out.append(tag("line", {"class": how, "x1": start, "x2": end, "y1": y, "y2": y}))
+            out.append(tag("line", {"class": line, "x1": start, "x2": end, "y1": y, "y2": y}))
         out.append(stop(end, y, a))
     bold = "strong " if first.named else ""
     for k, said in enumerate(u.lines):
-        out.append(haloed(said, x + side * 14, y + 4 + k * LINE, side, f"{bold}f{hue(first.epoch)}"))
-    hint = "; ".join(f"{a.text} to p{a.flight.message.destination}: {a.flight.fate.value}" for a in u.arrows)
+        how, place = f"{bold}f{hue(first.epoch)}", y + 4 + k * LINE
+        out.append(haloed(pen, said, x + side * 14, place, side, how, first.flight.sent))
+    ends = [(a, process_name(a.flight.message.destination)) for a in u.arrows]
+    hint = "; ".join(f"{a.text} to {whom}: {a.flight.fate.value}" for a, whom in ends)
     return tag("g", {}, tag("title", {}, text(hint)) + "".join(out))
 
 

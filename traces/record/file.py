@@ -246,13 +246,15 @@ def _configuration(raw: Any) -> Configuration:
     given = dict(raw) if isinstance(raw, dict) else raw
     quorums = given.pop("quorums", "") if isinstance(given, dict) else ""  # of a file that says none: majorities
     bad.inside("quorums").type(quorums, str)
+    roles = given.pop("roles", "") if isinstance(given, dict) else ""
+    bad.inside("roles").type(roles, str)
     if isinstance(given, dict) and "passes" in given:  # said only where they are kept
         default["passes"] = True
     bad.keys(given, tuple(default))
     for name, value in default.items():
         bad.inside(name).type(given[name], type(value))
     try:
-        return Configuration(**given, quorums=quorums)
+        return Configuration(**given, quorums=quorums, roles=roles)
     except ConfigError as error:
         raise TraceError(f"asks for a configuration that there is not: {error}") from error
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from traces.record.trace import StepWord, Transmission
@@ -11,7 +11,10 @@ from zabspec.language.reference import MessageView, StateView
 from zabspec.worlds.datagrams import ORDERED
 from zabspec.worlds.disks import done
 
-__all__ = ["Connections", "Datagrams", "Flight"]
+__all__ = ["Connections", "Datagrams", "Flight", "FlightNumbers"]
+
+
+FlightNumbers = Mapping[str, Any]  # the attributes of a `Flight`, copied
 
 
 class Flight(Protocol):
@@ -26,6 +29,12 @@ class Flight(Protocol):
 
     def settle(self, s: StateView) -> None:
         """The step was taken: forget what it lost."""
+
+    def saved(self) -> FlightNumbers:
+        """What is known now, to be put back by `restore`."""
+
+    def restore(self, saved: FlightNumbers) -> None:
+        """Know what was known when it was saved, and nothing since."""
 
 
 class Connections:
@@ -91,6 +100,18 @@ class Connections:
             left = len(s.to_leader[f][l]) if way == "up" else len(s.to_follower[f]) if s.leader[f] == l else 0
             del queue[: len(queue) - left]
 
+    def saved(self) -> FlightNumbers:
+        return {
+            "opened": dict(self.opened),
+            "incarnation": dict(self.incarnation),
+            "count": dict(self.count),
+            "queue": {key: list(queue) for key, queue in self.queue.items()},
+        }
+
+    def restore(self, saved: FlightNumbers) -> None:
+        self.opened, self.incarnation, self.count = (dict(saved[n]) for n in ("opened", "incarnation", "count"))
+        self.queue = {key: list(queue) for key, queue in saved["queue"].items()}
+
 
 class Datagrams:
     """Messages without connections, numbered for each source and target."""
@@ -127,3 +148,9 @@ class Datagrams:
 
     def settle(self, s: StateView) -> None:
         """What is lost is lost by never arriving, or by being overtaken."""
+
+    def saved(self) -> FlightNumbers:
+        return {"count": dict(self.count), "queue": list(self.queue)}
+
+    def restore(self, saved: FlightNumbers) -> None:
+        self.count, self.queue = dict(saved["count"]), list(saved["queue"])

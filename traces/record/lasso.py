@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from zabspec.language.notation import process_name
+
 __all__ = ["Lasso"]
 
 
@@ -36,19 +38,20 @@ class Lasso:
 
     def sentence(self, steps: int) -> str:
         """Who waits, from when on."""
-        who = f"p{self.process} waits for ever"
+        who = f"{process_name(self.process)} waits for ever"
         if self.loop is None:
             return f"{who} after {steps} step{'s' * (steps != 1)}, when nothing more need happen"
         return f"{who} while steps {self.loop + 1} to {steps} are taken again and again"
 
     def marks(self, steps: int) -> dict[int, str]:
         """What is said between steps, by after how many."""
-        named = "" if self.named is None else f", and p{self.named} is named"
+        named = "" if self.named is None else f", and {process_name(self.named)} is named"
         moment = f"-- stabilization time: from here on there is no fault{named}"
         if self.loop is None:
-            begins = f"-- here nothing more need happen, and p{self.process} still waits"
+            begins = f"-- here nothing more need happen, and {process_name(self.process)} still waits"
         else:
-            begins = f"-- from here on, steps {self.loop + 1} to {steps} again and again: p{self.process} waits"
+            who = process_name(self.process)
+            begins = f"-- from here on, steps {self.loop + 1} to {steps} again and again: {who} waits"
         at = self.begins(steps)
         return (
             {self.stabilization_time: f"{moment}\n{begins}"}

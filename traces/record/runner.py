@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.metadata import version as package_version
 from typing import Any
 
@@ -11,6 +12,7 @@ from invariants.binding import bound
 from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, Property, keeps, meets
 from traces.explain.names import counted
 from traces.record.failure import START, STEP, Failure, failure_of, met_here
+from traces.record.flight import FlightNumbers
 from traces.record.notes import Notes
 from traces.record.trace import Step, StepWord, Trace, TraceError, Transmission
 from traces.record.values import state_json
@@ -19,7 +21,7 @@ from zabspec.language.program import Program
 from zabspec.language.reference import ERRORS, StateView
 from zabspec.model import Model
 
-__all__ = ["Runner", "StepFailed", "build_trace", "describe_word", "failing_trace", "label_of"]
+__all__ = ["Mark", "Runner", "StepFailed", "build_trace", "describe_word", "failing_trace", "label_of"]
 
 
 class StepFailed(TraceError):
@@ -33,6 +35,22 @@ class StepFailed(TraceError):
     def __init__(self, sentence: str, step: Step, failure: Failure) -> None:
         super().__init__(sentence)
         self.step, self.failure = step, failure
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Where a run stands, to go on from there again.
+
+    Attributes:
+        state, before: the bytes of the states after and before the last step, scratch included.
+        taken: how many steps were taken.
+        flight: the numbers of what is in flight.
+    """
+
+    state: bytes
+    before: bytes
+    taken: int
+    flight: FlightNumbers
 
 
 class Runner:
@@ -52,6 +70,17 @@ class Runner:
         self.names["initialize"](self.state)
         self.before = self.state.copy()
         self.taken = 0
+
+    def mark(self) -> Mark:
+        """Where the run stands now."""
+        return Mark(bytes(self.state.buffer), bytes(self.before.buffer), self.taken, self.flight.saved())
+
+    def go_to(self, mark: Mark) -> None:
+        """Stand where this run, or another of the same model, stood when the mark was made."""
+        self.state, self.before = (StateView(self.layout, data) for data in (mark.state, mark.before))
+        self.taken = mark.taken
+        self.notes.clear()
+        self.flight.restore(mark.flight)
 
     def possible(self) -> list[int]:
         """The steps possible now, without their choices."""

@@ -37,13 +37,17 @@ from zabspec.simulator.run import Run, SimulationError, Simulator
 from zabspec.worlds.datagrams import ORDERED
 from zabspec.worlds.steps import BUDGETS, KINDS
 
-__all__ = ["configuration_of", "simulated_trace"]
+__all__ = ["TooLarge", "configuration_of", "simulated_trace"]
 
 SIMULATOR = "the simulator gives"
 MOST_EPOCHS = 200
 
 Happens = Callable[[StateView, StepWord], None]
 Key = tuple[int, int, bool, int, int]  # a message: follower, leader, whether to the leader, connection, number
+
+
+class TooLarge(TraceError):
+    """A run is larger than any configuration: a shorter part of it may not be."""
 
 
 class StepListener(Listener):
@@ -200,7 +204,7 @@ def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
                 run.protocol, run.variant, run.nodes, network=run.network, start=run.start, quorums=run.quorums, **given
             )
         except ConfigError as error:
-            raise TraceError(f"the run is larger than any configuration: {error}") from None
+            raise TooLarge(f"the run is larger than any configuration: {error}") from None
 
     try:
         room = {"max_epoch": MOST_EPOCHS} if protocol.declared.bounded_by_world else dict(run.table_budget)
@@ -208,7 +212,7 @@ def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
         played(run, until, cluster, happens, begun)
     except TraceError:
         if run.proposals > most == abcasts:
-            raise TraceError(f"the run is larger than any configuration: it abcasts more than {most} times") from None
+            raise TooLarge(f"the run is larger than any configuration: it abcasts more than {most} times") from None
         raise
     if run.proposals > most:
         txns = max(1, abcasts)
@@ -308,8 +312,8 @@ def simulated_trace(run: Run, prop: Property | None = None, until: int | None = 
         until: the tick before which it ends; the run's end if not given.
 
     Raises:
-        TraceError: the run is too large for any configuration, does not break the property, or the
-            two worlds differ, by step and field.
+        TooLarge: the run is too large for any configuration.
+        TraceError: it does not break the property, or the two worlds differ, by step and field.
     """
     end = run.rounds if until is None else until
     configuration, again = measured(run, end)

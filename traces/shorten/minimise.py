@@ -372,11 +372,12 @@ def _smaller(world: World, deeds: list[Deed]) -> Iterator[tuple[World, list[Deed
     less: dict[str, Any] = {name: min(getattr(c, name), used[name]) for name in BUDGETS}
     if model.protocol.transactions:
         less["txns"] = max(1, sum(d.kind == ABCAST for d in deeds))
-    own = {name: min(n, used[name]) for name, n in c.budget.items() if name not in BUDGETS}
+    roles = model.protocol.declared.roles
+    own = {name: n if name in roles else min(n, used[name]) for name, n in c.budget.items() if name not in BUDGETS}
     tight = replace(fixed, **less, budgets=",".join(f"{name}={n}" for name, n in own.items()))
     if tight != c:
         yield from _in(tight, world, deeds)
-    if c.nodes > 1 and not c.quorums:  # of fewer processes it would be another system
+    if c.nodes > 1 and not c.quorums and not c.roles:  # of fewer processes it would be another system
         for gone in reversed(range(c.nodes)):
             yield from _in(replace(tight, nodes=c.nodes - 1), world, deeds, gone)
 

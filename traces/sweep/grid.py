@@ -253,7 +253,9 @@ def program_run(protocol: str, variant: str, network: str, oracle: str) -> Run:
     Raises:
         ConfigError: these words do not go together.
     """
-    return Run(0, protocol=protocol, variant=empty(variant), network=empty(network), oracle=empty(oracle))
+    found = PROTOCOLS.get(protocol)
+    nodes = found.nodes if found is not None and found.usual_roles else Run.nodes
+    return Run(0, nodes, protocol=protocol, variant=empty(variant), network=empty(network), oracle=empty(oracle))
 
 
 def goes_together(protocol: str, variant: str, network: str, oracle: str) -> bool:

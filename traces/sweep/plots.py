@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # half a second, which a sweep takes only where there is some
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["interval", "pictures"]
+__all__ = ["INK", "PALE", "interval", "pictures"]
 
 INK, PALE = "#b3261e", "#8a8a8a"
 COLUMNS = 3

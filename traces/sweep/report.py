@@ -8,16 +8,18 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from traces.pages.shell import environment
 from traces.sweep.block import COUNTS
 from traces.sweep.findings import Finding
 from traces.sweep.grid import AXES, NONE, Grid
-from traces.sweep.plots import interval, pictures
+from traces.sweep.plots import INK, PALE, interval, pictures
 from traces.sweep.spot_check import SpotCheck
 from traces.sweep.store import Store, write_whole
 from traces.sweep.summary import Group, Summary, VerdictTotals
 
 __all__ = ["grid_rows", "program_name", "verdict", "write_report"]
 
+ON_PAGES = {INK: "bad", PALE: "faint", "#000000": "ink", "#ffffff": "paper"}  # the last two are matplotlib's own
 MOST_ROWS = 30  # of the combinations that broke together
 
 
@@ -30,12 +32,11 @@ def write_report(store: Store, summary: Summary, found: tuple[Finding, ...], aga
     drawn = pictures(summary)
     facts = facts_of(store.question, summary, found) | {"again": again.sentence}
     loader = PackageLoader("traces.sweep")
-    html = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     plain = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     plain.filters["cell"] = cell
-    inline = {name: re.sub(r"^.*?(?=<svg)", "", data.decode(), flags=re.DOTALL) for name, data in drawn.items()}
+    page = environment("traces.sweep").get_template("report.html.j2")
     texts = {
-        "report.html": html.get_template("report.html.j2").render(facts, plots=inline),
+        "report.html": page.render(facts, plots={name: inline(data.decode()) for name, data in drawn.items()}),
         "report.md": plain.get_template("report.md.j2").render(facts, plots={n: f"plots/{n}.svg" for n in drawn}),
     }
     (store.folder / "plots").mkdir(exist_ok=True)
@@ -44,6 +45,14 @@ def write_report(store: Store, summary: Summary, found: tuple[Finding, ...], aga
     for name, text in texts.items():
         put(store.folder / name, text.encode())
     return tuple(store.folder / name for name in texts)
+
+
+def inline(picture: str) -> str:
+    """Return a picture as a part of a page, in its colours: ink on paper, light or dark."""
+    out = re.sub(r"^.*?(?=<svg)", "", picture, flags=re.DOTALL)
+    for colour, name in ON_PAGES.items():
+        out = out.replace(colour, f"var(--{name})")
+    return out
 
 
 def put(path: Path, data: bytes) -> None:

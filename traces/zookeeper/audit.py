@@ -14,10 +14,20 @@ from typing import Any
 
 from traces.zookeeper.agree import Agreement, Each
 from traces.zookeeper.codes import advice_held
-from traces.zookeeper.danger import FORGOT, danger_findings, mixed, same_number, separate_ensembles
+from traces.zookeeper.danger import (
+    FORGOT,
+    HIDING,
+    applied_by_snapshot,
+    danger_findings,
+    doubted_servers,
+    mixed,
+    same_number,
+    separate_ensembles,
+)
 from traces.zookeeper.decode import Broken, decoded, zxid_text
 from traces.zookeeper.digests import digest_findings, restart_findings, side_by_side, snapshot_digests
 from traces.zookeeper.findings import DANGER, NOTE, VIOLATION, WARN, Finding, worst
+from traces.zookeeper.forecast import Forecast, forecast_of
 from traces.zookeeper.logs import LogFile, Reader, payload_at, read_log, read_on
 from traces.zookeeper.order import UNREAD, epoch_findings, epoch_value, file_findings, order_findings, snapshot_findings
 from traces.zookeeper.replay import Replay, Replayed, replayed, replayed_on
@@ -36,6 +46,8 @@ OK, UNKNOWN = "OK", "UNKNOWN"
 AGAIN = 3  # times that folders are listed again while something comes
 LOOKS = 10  # times that is looked again at what a running server leaves for a moment
 JUST_NOW = 5.0  # seconds behind a write in which a server is taken to be running
+# Of violations those of which what a start makes of them is known.
+TOLD_BY_START = ("COMMITTED_LOST", "EPOCH_BEHIND_LOG", "ACCEPTED_BEHIND")
 PAUSE = 0.3  # seconds in which a running server writes its epoch
 
 
@@ -47,6 +59,7 @@ class Audit:
         findings: the worst first, notes last.
         open: what cannot be concluded, a sentence each.
         starts: what a start of each server comes to, by `release`; empty: by all that can have written the files.
+        forecast: what starting them can come to; None: it was not asked for.
         too_few: the servers given are no quorum of those that vote.
         rest_serves: whether the servers without a finding are a quorum, and no acknowledged write is in danger.
         kept: what an audit after this one goes on from, of each server: its log replayed, and its restart.
@@ -60,6 +73,7 @@ class Audit:
     kept: dict[tuple[str, str], Replay] = field(default_factory=dict)
     starts: list[Start] = field(default_factory=list)
     release: str = ""
+    forecast: Forecast | None = None
     rest_serves: bool = False
     too_few: bool = False
 
@@ -285,6 +299,7 @@ def load_kernels() -> None:
 def audit(
     directories: list[Directory], config: str | None = None, show_data: bool = False, digests: bool = True,
     before: Audit | None = None, each: Each = in_threads, keep: bool = False, release: str = "",
+    forecast: bool = False,
 ) -> Audit:  # fmt: skip
     """Audit an ensemble.
 
@@ -295,6 +310,7 @@ def audit(
         each: runs a function over many arguments: in threads, or as Spark tasks.
         release: of the servers, for what starts; empty: all that can have written the files.
         keep: keep the trees that were replayed, for an audit that goes on from this one.
+        forecast: also say what starting these servers can come to.
 
     Raises:
         ConfigError: the configuration is none.
@@ -309,7 +325,7 @@ def audit(
 
     def judged(servers: list[Server]) -> Audit:
         replays = replay_all(servers, each, kept) if digests else {}
-        return conclude(servers, replays, quorums, show_data, each, kept, release)
+        return conclude(servers, replays, quorums, show_data, each, kept, release, forecast)
 
     out = judged(servers)
     for _ in range(LOOKS):
@@ -363,7 +379,7 @@ def replay_all(servers: list[Server], each: Each, kept: dict[tuple[str, str], Re
 
 def conclude(
     servers: list[Server], replays: dict[str, Replayed], quorums: Quorums, show_data: bool, each: Each,
-    kept: dict[tuple[str, str], Replay] | None = None, release: str = "",
+    kept: dict[tuple[str, str], Replay] | None = None, release: str = "", forecast: bool = False,
 ) -> Audit:  # fmt: skip
     """Findings from what was read."""
     found: list[Finding] = []
@@ -376,11 +392,13 @@ def conclude(
         found.append(mixed(groups))
     started = starts(servers, [release] if release else candidates(servers))
     written, rest_serves = 0, len(groups) == 1
+    ends: dict[int, int] = {}
     for group in groups:
         counting = quorums if len(groups) == 1 else quorums.of([s.directory for s in group])
         agreement = Agreement(group, replays, counting, each, show_data)
         found += agreement.run()
         written += agreement.written
+        ends = agreement.ends()
         found += danger_findings(group, counting, agreement, found)
         if replays:
             found += digest_findings(group, replays, found, show_data)
@@ -400,11 +418,58 @@ def conclude(
     if written:
         what = f"{written:,} transactions are written differently and say the same"
         found.append(Finding("ENCODING", NOTE, what))
-    out = Audit(servers, worst(found), replays, quorums.told, kept=kept or {})
+    ahead = look_ahead(servers, quorums, ends, found, release) if forecast else None
+    if ahead is not None and ahead.losing and not any(f.severity in (VIOLATION, DANGER) for f in found):
+        found.append(can_be_lost(ahead))
+    out = Audit(servers, worst(found), replays, quorums.told, kept=kept or {}, forecast=ahead)
     out.starts, out.release, out.rest_serves = started, release, rest_serves
     out.too_few = not quorums([s.name for s in servers], max((s.top for s in servers), default=0))
     out.open = unconcluded(out)
     return out
+
+
+def look_ahead(
+    servers: list[Server], quorums: Quorums, ends: dict[int, int], found: list[Finding], release: str
+) -> Forecast:
+    """What starting these servers can come to: of the newest release in question, unless one is named."""
+    release = release or candidates(servers)[0]
+    newest = max((s.top for s in servers), default=0)
+    voters = [s for s in servers if quorums.votes(s.name, newest)]
+    names = {s.name for s in voters}
+    for f in found:
+        own = not f.server or f.server in names
+        if f.code in ("SAME_MYID", "NOT_ONE_ENSEMBLE"):
+            return Forecast(release, f.sentence)
+        if own and (f.code == "UNREADABLE" or (f.severity == VIOLATION and f.code not in TOLD_BY_START)):
+            return Forecast(release, f"{f.code} {f.place}: what a server makes of such files is not known".strip())
+        if own and f.code in HIDING and f.severity != NOTE:
+            return Forecast(release, f"{f.code} {f.place}: its history may go on unseen".strip())
+    ensemble, certain = quorums.at(newest), all(myid_of(s.directory) >= 0 for s in voters)
+    if ensemble is None and len(servers) == 1:
+        return Forecast(release, "one server was given, and nothing says who votes (--config does)")
+    moved = [s.name for s in servers if not unchanged(s, Server(listed(s.directory), s.logs, s.snapshots))]
+    stamps = [(f.path, f.stamp) for s in servers for f in s.logs]
+    stamps += [(x.path, x.stamp) for s in servers for x in s.snapshots]
+    if moved or not all(same_stamp(path, stamp) for path, stamp in stamps):
+        return Forecast(release, f"{', '.join(moved) or 'a server'} changed its files while they were read: it runs")
+    doubted, applied = doubted_servers(voters, found), applied_by_snapshot(voters)[0]
+    out = forecast_of(voters, quorums.numbers, ensemble, ends, release, doubted, applied, certain)
+    taken = [f"these {len(voters)} servers are all that vote (--config says who does)"] if ensemble is None else []
+    taken += [] if certain else ["ids are not known (there is no file myid): of equal votes anybody's may win"]
+    out.taken = "; ".join(taken)
+    return out
+
+
+def can_be_lost(ahead: Forecast) -> Finding:
+    """What the forecast says can be lost, where nothing else says so."""
+    first = min(ahead.losing, key=lambda o: not (o.loses or o.may_lose))
+    what = f"{' and '.join(first.started)}, started without the others, elect {first.leader} and "
+    if not (first.loses or first.may_lose):
+        what += f"begin epoch {first.epoch} again, of which {', '.join(first.again)} has transactions"
+        return Finding("CAN_BE_LOST", DANGER, what, servers=first.started)
+    lo, hi = (first.loses or first.may_lose)[0]
+    what += f"go on without {zxid_text(lo)}..{zxid_text(hi)}, which may have been acknowledged"
+    return Finding("CAN_BE_LOST", DANGER, what, "", "", -1, lo, hi, first.started)
 
 
 def not_starting(servers: list[Server], started: list[Start], found: list[Finding], quorum: Quorums) -> list[Finding]:

@@ -328,6 +328,13 @@ TABLE = (
         clients="An election without the servers named cuts them, and writes that clients were told of are gone.",
         do=f"{COPY} Do not start an ensemble without the servers named. {HOLD}",
     ),
+    Code(
+        "CAN_BE_LOST",
+        what="Some servers of these, started first, elect a leader that cuts what may have been acknowledged",
+        concerns="acknowledged-survives: durability",
+        clients="Writes that clients were told of are gone when these servers are started without the others.",
+        do=f"{COPY} Read which servers to start together in what can happen next. {HOLD}",
+    ),
     # --- what was given -------------------------------------------------------------------------------------------
     Code(
         "SAME_MYID",

@@ -8,7 +8,7 @@ replaced, hit by a known bug, or copied at different times while the servers ran
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -19,7 +19,10 @@ from traces.zookeeper.logs import Reader
 from traces.zookeeper.order import epoch_value
 from traces.zookeeper.server import LOW, Server
 
-__all__ = ["FORGOT", "Counting", "danger_findings", "joined_epoch", "mixed", "same_number", "separate_ensembles"]
+__all__ = [
+    "FORGOT", "HIDING", "Counting", "applied_by_snapshot", "danger_findings", "doubted_servers", "joined_epoch",
+    "mixed", "same_number", "separate_ensembles",
+]  # fmt: skip
 
 # Of damages those behind which a server's history may go on unseen.
 HIDING = ("CRC", "BAD_EOR", "BAD_LEN", "BAD_MAGIC", "BAD_BODY", "BAD_VERSION", "DATA_AFTER_END", "SNAP_LOST",
@@ -193,7 +196,7 @@ class Disks:
         newest = max((s.top for s in voters), default=0)
         if not newest or not self.quorum([s.name for s in voters], newest):
             return  # too few were given to say anything
-        applied, file = self.applied()
+        applied, file = applied_by_snapshot(voters)
         holders = [s for s in voters if s.top >= applied or s.name in self.unread]
         if applied and not self.quorum([s.name for s in holders], applied):
             self.last_copy(applied, holders, f"{file} was written while its epoch went on: what it holds was applied")
@@ -212,16 +215,6 @@ class Disks:
                 self.last_copy(top, holders, why if others else "not every server was given")
                 return
 
-    def applied(self) -> tuple[int, str]:
-        """The last transaction that a snapshot shows as applied, and the snapshot: one that was written between two
-        transactions of an epoch that had begun. What a server loads when it starts may never have been committed."""
-        out = (0, "")
-        for s in self.voters:
-            for x in s.snapshots:
-                if x.usable and x.zxid & LOW and any(r.lo <= x.zxid < r.hi for r in s.runs):
-                    out = max(out, (x.zxid, f"{s.name}'s {x.name}"))
-        return out
-
     def last_copy(self, zxid: int, holders: list[Server], why: str) -> None:
         others = max((s.top for s in self.voters if s not in holders), default=0)
         first = max(others + 1, self.agreement.next_logged(others) or zxid)
@@ -230,6 +223,24 @@ class Disks:
         what += "has the last copy" if len(names) == 1 else "have the last copies"
         what += f", less than a quorum ({why}); {self.unless_observers(zxid)}{HOT}"
         self.add("LAST_COPY", DANGER, what, names[0] if len(names) == 1 else "", "", min(first, zxid), zxid, names)
+
+
+def applied_by_snapshot(servers: Sequence[Server]) -> tuple[int, str]:
+    """The last transaction that a snapshot shows as applied, and the snapshot: one that was written between two
+    transactions of an epoch that had begun. What a server loads when it starts may never have been committed."""
+    out = (0, "")
+    for s in servers:
+        for x in s.snapshots:
+            if x.usable and x.zxid & LOW and any(r.lo <= x.zxid < r.hi for r in s.runs):
+                out = max(out, (x.zxid, f"{s.name}'s {x.name}"))
+    return out
+
+
+def doubted_servers(servers: Sequence[Server], found: Sequence[Finding]) -> list[str]:
+    """Servers that may have lost what they acknowledged, by what was found of them."""
+    codes = ("EPOCH_AHEAD", "PARTED", "SET_BACK", *HIDING)
+    named = {n for f in found if f.code in codes and f.severity != NOTE for n in (f.server, *f.servers)}
+    return [s.name for s in servers if s.name in named or not s.top]
 
 
 def danger_findings(

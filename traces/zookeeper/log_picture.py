@@ -237,8 +237,7 @@ def said_of(item: Item, lane: int) -> tuple[str, str, Mark | None]:
 def page_of_logs(drawn: LogPicture) -> str:
     """The page to walk through."""
     from traces.pictures.html import drawn as diagram_of
-    from traces.pictures.html import environment, explained
-    from traces.pictures.svg import STYLE
+    from traces.pictures.html import events_of, explained, rendered
 
     picture = drawn.picture
     steps = [
@@ -254,10 +253,10 @@ def page_of_logs(drawn: LogPicture) -> str:
     ]
     run = {
         "name": "", "picture": picture, "diagram": diagram_of(picture), "legend": explained(picture), "steps": steps,
-        "events": [(row.number, text) for row in picture.rows for text in row.events],
+        "events": events_of(picture),
         "data": {
             "processes": list(picture.lanes), "named": [row.number for row in picture.rows if row.named],
             "count": len(picture.rows), "fields": fields,
         },
     }  # fmt: skip
-    return environment().get_template("trace.html.j2").render(style=STYLE, run=run, story=())
+    return rendered(run)

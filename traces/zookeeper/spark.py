@@ -28,7 +28,7 @@ def away(directory: Directory) -> Directory:
 
 def audit_on_spark(
     directories: list[Directory], config: str | None, show_data: bool, digests: bool, master: str | None = None,
-    release: str = "",
+    release: str = "", forecast: bool = False,
 ) -> Audit:  # fmt: skip
     """Audit an ensemble as Spark tasks, which read the files themselves: a cluster must see them under these paths.
 
@@ -46,4 +46,6 @@ def audit_on_spark(
             done = context.parallelize(list(arguments), len(arguments)).map(lambda a: work(*a)).collect()
             return list(done)
 
-        return audit([away(d) for d in directories], config, show_data, digests, each=each, release=release)
+        return audit(
+            [away(d) for d in directories], config, show_data, digests, each=each, release=release, forecast=forecast
+        )

@@ -18,6 +18,7 @@ ROOM = 1 << 20
 NODES = 1 << 10
 EVENTS = 1 << 12
 STATS = ("czxid", "mzxid", "pzxid", "ctime", "mtime", "version", "cversion", "aversion", "owner")
+IN_HEX = ("czxid", "mzxid", "pzxid", "owner")  # as zkCli's `stat` prints them
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ class Node:
     stats: tuple[int, ...]
 
     def told(self) -> str:
-        said = ", ".join(f"{n} {v}" for n, v in zip(STATS, self.stats, strict=True) if n not in ("ctime", "mtime"))
+        shown = [(n, v) for n, v in zip(STATS, self.stats, strict=True) if n not in ("ctime", "mtime")]
+        said = ", ".join(f"{n} 0x{v & (1 << 64) - 1:x}" if n in IN_HEX else f"{n} {v}" for n, v in shown)
         return f"{self.path or '/'} ({'no data' if self.length < 0 else f'{self.length} bytes'}, {said})"
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
+from zabspec.language import lang
 from zabspec.language.source import definition
 from zabspec.worlds import actor
 
@@ -20,6 +21,8 @@ __all__ = ["MOST", "most_alternatives"]
 MOST = 256  # more than a step may have
 RECEIPTS = frozenset({"receive_as_leader", "receive_as_follower", "on_message"})  # a world calls one, once in a step
 MARKS = ("made_action", "made_change", "observes", "claim", "progress_property")
+CHOICES = frozenset({"choose", "any_of", "any_process"})
+OF_PROCESSES = 7  # as many as a model has at most
 LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp, ast.Lambda)
 
 
@@ -43,7 +46,7 @@ class Alternatives:
     def most(self, first: Iterable[FunctionType]) -> int:
         """Return the most alternatives of a step that enters the source by any function."""
         reached = self.reached([*first, *(f for given in self.overrides.values() for f in given)])
-        choosing = [f for f in reached if f.__name__ != "choose" and self.ways(f) > 1]
+        choosing = [f for f in reached if f.__name__ not in CHOICES and self.ways(f) > 1]
         if any(not self.enters_once(f, reached) for f in choosing):
             return MOST
         return max(map(self.ways, choosing), default=1)
@@ -99,16 +102,23 @@ class Alternatives:
         parts: Sequence[ast.AST] = [*ast.iter_child_nodes(node)]
         ways = 1
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and is_choose(f, node.func.id):
-            ways = MOST if looping else number_in(node)
+            ways = MOST if looping else OF_PROCESSES if of_processes(f, node.func.id) else number_in(node)
             parts = node.args
         looping = looping or isinstance(node, LOOPS)
         return min(MOST, ways * math.prod(self.below(f, part, looping) for part in parts))
 
 
 def is_choose(f: FunctionType, name: str) -> bool:
-    """Return whether a name of a function may mean `choose`, under whatever name it was imported."""
+    """Return whether a name of a function may mean `choose`, or what chooses a process, under whatever name it was
+    imported."""
     given = f.__globals__.get(name)
-    return name == "choose" or (isinstance(given, FunctionType) and given.__name__ == "choose")
+    return name in CHOICES or (isinstance(given, FunctionType) and given.__name__ in CHOICES)
+
+
+def of_processes(f: FunctionType, name: str) -> bool:
+    """Return whether a name of a function means what chooses a process, and nothing else."""
+    given = f.__globals__.get(name)
+    return given in (lang.any_of, lang.any_process)
 
 
 def number_in(call: ast.Call) -> int:

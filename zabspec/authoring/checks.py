@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import ast
 import dis
+import keyword
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -19,6 +21,7 @@ from zabspec.language.lang import MessageName
 from zabspec.language.place import Place
 from zabspec.language.reference import MessageView, RecordValue, StateView
 from zabspec.language.schema import NODE, Field, Role
+from zabspec.roles import type_name
 from zabspec.worlds.actor import LEADING
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS, DATAGRAMS
 
@@ -61,6 +64,8 @@ OTHER_FLAGS = frozenset({"--txns", "--max-epoch", "--channel", "--nodes"})  # be
 TWICE = "it is declared twice"
 MOST_OF_BUDGET, MOST_OF_WORLDS = 255, 15
 MOST_BITS = 63
+MOST_OF_PROCESSES = 7
+NO_ROLE = frozenset({"node", "p", "nobody"})  # names that say something of every process
 
 
 def is_ours(function: FunctionType) -> bool:
@@ -217,6 +222,65 @@ def check_budgets(name: str, declared: Declaration, worlds: Iterable[str]) -> No
         most = MOST_OF_WORLDS if budget in BUDGETS else MOST_OF_BUDGET
         if not isinstance(amount, int) or isinstance(amount, bool) or not 0 <= amount <= most:
             raise misdeclared(name, at, f"budget {budget} must be 0 to {most}, not {amount!r}")
+
+
+def check_of(name: str, fields: Iterable[Field], messages: Iterable[Message], roles: Collection[str]) -> None:
+    """
+    Raises:
+        ProtocolError: a field, or what it or a message holds, is of a role that there is not.
+    """
+    there = f"there are {', '.join(roles)}" if roles else "declare(..., roles={...}) says which there are"
+
+    def check(at: tuple[str, ...], what: str, role: str) -> None:
+        if role and role not in roles:
+            raise misdeclared(name, at, f"{what} is of role {role!r}; {there}")
+
+    for f in fields:
+        for role in (f.of, role_in(f.kind)):
+            check(("field", f.name), f.name, role)
+    for m in messages:
+        for part, kind in m.fields.items():
+            check(("part", m.name, part), f"{m.name}.{part}", role_in(kind))
+
+
+def role_in(kind: Kind) -> str:
+    """The role that a kind says its processes are of; empty: none."""
+    inner = kind.element if isinstance(kind, Seq) else kind
+    return inner.role if isinstance(inner, NodeId | SetOf) else ""
+
+
+def check_declared_roles(name: str, declared: Declaration, functions: Mapping[str, FunctionType]) -> None:
+    """
+    Raises:
+        ProtocolError: a role's name, or how many processes it has, cannot be; or the protocol cannot have roles.
+    """
+    for role, count in declared.roles.items():
+        at = ("role", role)
+        if not isinstance(role, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", role) or keyword.iskeyword(role):
+            raise misdeclared(name, at, f"a role is called by one word in small letters, not {role!r}")
+        if role in {*CONSTANTS, *BUDGETS, *declared.budgets} or role in NO_ROLE:
+            raise misdeclared(name, at, f"s.{role.upper()} is a constant already: call role {role} something else")
+        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_OF_PROCESSES:
+            raise misdeclared(name, at, f"role {role} has 1 to {MOST_OF_PROCESSES} processes, not {count!r}")
+        known = vars(declared.text).get(kind := type_name(role))
+        if known is not None and (getattr(known, "__name__", ""), hasattr(known, "__supertype__")) != (kind, True):
+            said = f'{kind} is the type of role {role}: {kind} = NewType("{kind}", Node)'
+            raise misdeclared(name, ("constant", kind), said)
+    if not declared.roles:
+        return
+    if sum(declared.roles.values()) > MOST_OF_PROCESSES:
+        said = f"roles={{...}} are {sum(declared.roles.values())} processes: a model has at most {MOST_OF_PROCESSES}"
+        raise misdeclared(name, ("argument", "roles"), said)
+    for argument, value in (("transactions", declared.transactions), ("replicas", declared.replicas)):
+        if value:
+            said = f"a protocol with {argument} has one kind of process: leave out roles, or {argument}"
+            raise misdeclared(name, ("argument", argument), said)
+    if declared.world == CONNECTIONS:
+        said = "over connections processes lead and follow: roles are for protocols over datagrams"
+        raise misdeclared(name, ("argument", "roles"), said)
+    if "on_message" in functions:
+        said = "with roles each message has a function that is marked @receives, of the role that receives it"
+        raise misdeclared(name, ("function", "on_message"), said)
 
 
 def check_world(name: str, declared: Declaration, functions: Mapping[str, FunctionType]) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from types import FunctionType, ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast, overload
 
 from zabspec.language.kinds import Int, Kind, Message, Record, Seq, SetOf
 from zabspec.language.place import Place, relative
@@ -47,7 +47,7 @@ __all__ = [
     "volatile",
 ]
 
-F = TypeVar("F", bound=FunctionType)
+F = TypeVar("F", bound=Callable[..., Any])  # a function of a protocol
 
 
 class ConfigError(ValueError):
@@ -85,8 +85,8 @@ class Size:
         epochs: the largest epoch, of a protocol that abcasts.
         log: entries of a history, of such a protocol.
         envelope: what the world writes on every message.
-        budgets: how often each budgeted step may be taken, by the budget's name; `size.crashes` is short for
-            `size.budgets["crashes"]`.
+        budgets: how often each budgeted step may be taken, by the budget's name, and how many processes each role has;
+            `size.crashes` is short for `size.budgets["crashes"]`.
         variant: the variant; empty: none.
         least: processes of the smallest quorum of the system that the model is given; 0: majorities are counted.
     """
@@ -160,28 +160,29 @@ def OneOf(*names: str) -> Int:
     return Int(0, len(names) - 1, names=names)
 
 
-def Processes(nodes: int) -> SetOf:
-    """A set of processes."""
-    return SetOf(nodes, nodes=True)
+def Processes(nodes: int, role: str = "") -> SetOf:
+    """A set of processes; of one role, if it is named."""
+    return SetOf(nodes, nodes=True, role=role)
 
 
 # --- fields ---------------------------------------------------------------------------------------
 
 
-def stored(name: str, kind: Kind, doc: str, *axes: int) -> Field:
-    """A field of each process that survives a crash; `axes`: so many entries of it."""
-    return Field(name, kind, Role.PERSISTENT, (NODE, *axes), doc)
+def stored(name: str, kind: Kind, doc: str, *axes: int, of: str = "") -> Field:
+    """A field of each process, or of each of a role (`of="server"`), that survives a crash; `axes`: so many entries of
+    it."""
+    return Field(name, kind, Role.PERSISTENT, (NODE, *axes), doc, of=of)
 
 
-def on_disk(name: str, kind: Kind, doc: str, *axes: int) -> Field:
-    """A field of each process on its disk: a crash keeps what it wrote; loss of power keeps what it forced
-    (`force(s, p)`), and any prefix of what it wrote since, in the order of the statements that wrote."""
-    return Field(name, kind, Role.PERSISTENT, (NODE, *axes), doc, disk=True)
+def on_disk(name: str, kind: Kind, doc: str, *axes: int, of: str = "") -> Field:
+    """A field of each process, or of each of a role, on its disk: a crash keeps what it wrote; loss of power keeps what
+    it forced (`force(s, p)`), and any prefix of what it wrote since, in the order of the statements that wrote."""
+    return Field(name, kind, Role.PERSISTENT, (NODE, *axes), doc, disk=True, of=of)
 
 
-def volatile(name: str, kind: Kind, doc: str, *axes: int) -> Field:
-    """A field of each process that a crash sets back to the low end of its range."""
-    return Field(name, kind, Role.VOLATILE, (NODE, *axes), doc)
+def volatile(name: str, kind: Kind, doc: str, *axes: int, of: str = "") -> Field:
+    """A field of each process, or of each of a role, that a crash sets back to the low end of its range."""
+    return Field(name, kind, Role.VOLATILE, (NODE, *axes), doc, of=of)
 
 
 def ghost(name: str, kind: Kind, doc: str, *axes: str | int, reading: str = "") -> Field:
@@ -211,6 +212,7 @@ class Action:
         every: in the simulator, about so many ticks lie between two of them.
         everywhere: of the environment, it writes fields of processes too.
         fair: of a process, and free: it is taken sooner or later, where from some moment on it always can be.
+        role: the type of the role whose processes take it; empty: all do.
     """
 
     name: str
@@ -220,9 +222,20 @@ class Action:
     every: int
     everywhere: bool = False
     fair: bool = True
+    role: str = ""
 
 
-def name_of(function: FunctionType) -> str:
+def as_function(function: Callable[..., Any]) -> FunctionType:
+    """A function that is marked: what a tool sees as callable, and Python made of `def`."""
+    return cast(FunctionType, function)
+
+
+def looks(when: Callable[..., bool] | None) -> FunctionType | None:
+    """What says whether a step is possible; None: it always is."""
+    return None if when is None else as_function(when)
+
+
+def name_of(function: Callable[..., Any]) -> str:
     """A function's name as people read it."""
     return function.__name__.replace("_", "-")
 
@@ -237,10 +250,10 @@ def marked_bare(mark: str, function: object) -> None:
 
 
 def action(
-    bare: FunctionType | None = None,
+    bare: Callable[..., Any] | None = None,
     /,
     *,
-    when: FunctionType | None = None,
+    when: Callable[..., bool] | None = None,
     budget: str = "",
     every: int = 40,
     name: str = "",
@@ -252,7 +265,7 @@ def action(
     marked_bare("action", bare)
 
     def mark(function: F) -> F:
-        made = Action(name or name_of(function), function, when, budget, every, fair=fair)
+        made = Action(name or name_of(function), as_function(function), looks(when), budget, every, fair=fair)
         function.made_action = made  # type: ignore[attr-defined]
         return function
 
@@ -260,10 +273,10 @@ def action(
 
 
 def environment_step(
-    bare: FunctionType | None = None,
+    bare: Callable[..., Any] | None = None,
     /,
     *,
-    when: FunctionType | None = None,
+    when: Callable[..., bool] | None = None,
     budget: str = "",
     every: int = 40,
     name: str = "",
@@ -275,7 +288,7 @@ def environment_step(
     marked_bare("environment_step", bare)
 
     def mark(function: F) -> F:
-        made = Action(name or name_of(function), function, when, budget, every, everywhere)
+        made = Action(name or name_of(function), as_function(function), looks(when), budget, every, everywhere)
         function.made_change = made  # type: ignore[attr-defined]
         return function
 
@@ -289,7 +302,11 @@ def receives(function: F) -> F:
     return function
 
 
-def observation(bare: F | None = None, /, **read_as: str) -> Any:
+@overload
+def observation(bare: F, /) -> F: ...
+@overload
+def observation(bare: None = None, /, **read_as: str) -> Callable[[F], F]: ...
+def observation(bare: F | None = None, /, **read_as: str) -> F | Callable[[F], F]:
     """Marks what handlers show the outside: `(s, p, ...)`. Its body writes ghosts; it is a row of event tables.
     `@observation(tree="exposed")`: a person reads its number `tree` as the values of the field `exposed` are read."""
 
@@ -303,10 +320,10 @@ def observation(bare: F | None = None, /, **read_as: str) -> Any:
 
 
 def safety(
-    bare: FunctionType | None = None,
+    bare: Callable[..., Any] | None = None,
     /,
     *,
-    witness: FunctionType | None = None,
+    witness: Callable[..., bool] | None = None,
     over: str = "state",
     premise: str = "",
     name: str = "",
@@ -369,7 +386,7 @@ class Variant:
 
     name: str
     summary: str
-    overrides: Mapping[str, FunctionType]
+    overrides: Mapping[str, Any]  # functions; what `def` makes is to tools another type
     rule: str = ""
     safe: bool = False
     over: tuple[str, ...] = ()
@@ -403,6 +420,8 @@ class Declaration:
         messages: from a size to the messages.
         types: from a size to further kinds, by the names that annotations use.
         budgets: how much there is of each budget unless a question says otherwise.
+        roles: the roles of processes, and how many there are of each unless a question says otherwise. Empty: all
+            processes are alike.
         nodes: how many processes unless a question says otherwise.
         network: which network unless a question says otherwise.
         variants: the protocol with one rule changed; or the name of the module whose `VARIANTS` has them.
@@ -443,6 +462,7 @@ class Declaration:
     messages: Callable[[Size], Iterable[Message]] = lambda _: ()
     types: Callable[[Size], Mapping[str, Record | Seq]] = lambda _: {}
     budgets: Mapping[str, int] = field(default_factory=dict)
+    roles: Mapping[str, int] = field(default_factory=dict)
     nodes: int = 3
     network: str = ""
     variants: Sequence[Variant] | str = ()
@@ -468,6 +488,7 @@ class Declaration:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "budgets", dict(self.budgets or {}))
+        object.__setattr__(self, "roles", dict(self.roles or {}))
         for name in ("variants", "elects", "starts", "ignored", "extends"):
             given = getattr(self, name)
             object.__setattr__(self, name, given if isinstance(given, str) else tuple(given))

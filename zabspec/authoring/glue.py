@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from types import FunctionType
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import FunctionType, MappingProxyType
 
 from zabspec.authoring.declaration import Action, Declaration
 from zabspec.language.kinds import MessageUnion
@@ -14,7 +14,7 @@ from zabspec.worlds.steps import CONNECTIONS
 ELECTIONS = "elections"  # the budget that an election costs, of a text that has it
 FAILING = ("crashes", "power_losses")  # the budgets that a failure inside a step spends
 
-__all__ = ["ELECTIONS", "Marked", "asks_of_messages", "every_message", "name_of_every", "world_text"]
+__all__ = ["BY_ROLE", "ELECTIONS", "Marked", "asks_of_messages", "every_message", "name_of_every", "world_text"]
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,26 @@ class Marked:
         declared: what it declares.
         actions, changes: what processes, and the environment, do by themselves, in the source's order.
         receipts: the function that receives each kind of message.
+        hooks: of hooks of the world that roles have functions of their own for, these by the types of roles.
+        receivers: of each kind of message that one role receives, the role's type.
     """
 
     declared: Declaration
     actions: tuple[Action, ...]
     changes: tuple[Action, ...]
     receipts: Mapping[str, FunctionType]
+    hooks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    receivers: Mapping[str, str] = field(default_factory=dict)
+
+
+# What a process of each role may have a function of its own for, `on_start_client`, with what the others do instead.
+BY_ROLE: Mapping[str, tuple[str, str]] = {
+    "on_start": ("", "return"),
+    "on_crash": ("", "forget(s, p)"),
+    "on_recovery": ("", "return"),
+    "timer_armed": ("timer", "return False"),
+    "on_timer": ("timer", "return"),
+}
 
 
 def world_text(
@@ -64,8 +78,29 @@ def world_text(
     if text.declared.world == CONNECTIONS:
         parts += between_connections(text, union)
     elif text.receipts:
-        parts.append(received("on_message", text.receipts, union, "p, source, "))
+        parts.append(received("on_message", text.receipts, union, "p, source, ", text.receivers))
+    parts += by_role(text.hooks)
+    if text.declared.roles:
+        parts[0] += "\n\nfrom zabspec.language.lang import forget, is_a"
     return "\n\n\n".join(parts) + "\n"
+
+
+def by_role(hooks: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """The hooks of the world that roles have functions of their own for.
+
+    Args:
+        hooks: of each, the function of a role by the role's type.
+    """
+    for hook, functions in hooks.items():
+        more, otherwise = BY_ROLE[hook]
+        takes, passed = (", timer: int", ", timer") if more else ("", "")
+        returns = "bool" if otherwise == "return False" else "None"
+        lines = [f"def {hook}(s: State, p: Node{takes}) -> {returns}:"]
+        for role, function in functions.items():
+            call = f"{function}(s, p{passed})"
+            lines += [f"    if is_a(s, p, {role}):"]
+            lines += [f"        return {call}"] if returns == "bool" else [f"        {call}", "        return"]
+        yield "\n".join([*lines, f"    {otherwise}"])
 
 
 def between_connections(text: Marked, union: MessageUnion) -> list[str]:
@@ -88,15 +123,23 @@ def between_connections(text: Marked, union: MessageUnion) -> list[str]:
     return parts
 
 
-def received(name: str, receipts: Mapping[str, FunctionType], union: MessageUnion, given: str) -> str:
-    """What hands each kind of message to the function that receives it."""
+def received(
+    name: str,
+    receipts: Mapping[str, FunctionType],
+    union: MessageUnion,
+    given: str,
+    receivers: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """What hands each kind of message to the function that receives it. A process of another role ignores it."""
     processes = ", ".join(f"{p}: Node" for p in given.strip(", ").split(", "))
     lines = [f"def {name}(s: State, {processes}, m: AnyMessage) -> None:"]
     for message in union.messages:
         function = receipts.get(message.name)
         if function is not None:
             passed = given if function.__code__.co_argcount == 4 else "p, "
-            lines += [f"    if m.kind == {message.name}:", f"        {function.__name__}(s, {passed}m)"]
+            role = receivers.get(message.name)
+            asks = f" and is_a(s, p, {role})" if role else ""
+            lines += [f"    if m.kind == {message.name}{asks}:", f"        {function.__name__}(s, {passed}m)"]
     return "\n".join([*lines, "    return"])
 
 
@@ -146,7 +189,8 @@ def dispatch(
             continue
         left = f"s.{a.budget}_left > 0" if a.budget else ""
         when = f"{a.when.__name__}({passed})" if a.when is not None else ""
-        asks += [f"    if k == {k}:", f"        return {' and '.join(filter(None, (left, when))) or 'True'}"]
+        whose = f"is_a(s, p, {a.role})" if a.role else ""
+        asks += [f"    if k == {k}:", f"        return {' and '.join(filter(None, (whose, left, when))) or 'True'}"]
         does += [f"    if k == {k}:"]
         if a.budget:
             does += [f"        s.{a.budget}_left = s.{a.budget}_left - 1"]

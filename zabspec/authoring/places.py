@@ -24,7 +24,8 @@ def misdeclared(name: str, what: tuple[str, ...], reason: str) -> ProtocolError:
     Args:
         name: the protocol's, as it was asked for.
         what: what is declared: `("field", "level")`, `("message", "VOTE")`, `("part", "VOTE", "yes")`,
-            `("budget", "ticks")`, `("argument", "nodes")` of `declare`, `("variant", "hasty")`, `("start", "led")`,
+            `("budget", "ticks")`, `("role", "client")`,
+            `("argument", "nodes")` of `declare`, `("variant", "hasty")`, `("start", "led")`,
             `("function", "state")`, `("constant", "IDLE")`.
         reason: what is wrong, and what to do.
     """
@@ -99,6 +100,9 @@ def declared(tree: ast.Module, what: tuple[str, ...]) -> Iterator[ast.expr | ast
     elif kind == "budget":
         for call in calls(tree, ("declare",)):
             yield from keys_of(next((k.value for k in call.keywords if k.arg == "budgets"), call), name)
+    elif kind == "role":
+        for call in calls(tree, ("declare",)):
+            yield from keys_of(next((k.value for k in call.keywords if k.arg == "roles"), call), name)
     elif kind == "argument":
         for call in calls(tree, ("declare",)):
             yield from (k.value for k in call.keywords if k.arg == name)

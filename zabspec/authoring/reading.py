@@ -18,13 +18,15 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from zabspec.authoring.alternatives import most_alternatives
+from zabspec.authoring.alternatives import CHOICES, most_alternatives
 from zabspec.authoring.checks import (
     OURS,
     check_budgets,
+    check_declared_roles,
     check_fields,
     check_flags,
     check_kept,
+    check_of,
     check_one_meaning,
     check_oracle,
     check_own_names,
@@ -37,17 +39,19 @@ from zabspec.authoring.checks import (
 )
 from zabspec.authoring.declaration import Action, Declaration, ProtocolError, Size, Variant
 from zabspec.authoring.files import failed, read_file
-from zabspec.authoring.glue import Marked, asks_of_messages, every_message, name_of_every, world_text
+from zabspec.authoring.glue import BY_ROLE, Marked, asks_of_messages, every_message, name_of_every, world_text
 from zabspec.authoring.places import misdeclared, with_place
+from zabspec.authoring.roles import RoleTypes, check_processes
 from zabspec.authoring.sources import Read
 from zabspec.authoring.unreceived import ANY, FOLLOWER, LEADER, TAKES_ALL, Sending, sendings, taken, unreceived
 from zabspec.language.expressions import KERNEL
 from zabspec.language.kinds import Int, Kind, Message, MessageUnion, Seq
-from zabspec.language.lang import MessageName
+from zabspec.language.lang import Fields, MessageName
 from zabspec.language.place import Place, relative
-from zabspec.language.schema import Field, Role
+from zabspec.language.schema import NODE, Field, Role
 from zabspec.language.source import LanguageError, definition, register_source
 from zabspec.properties import ProgressProperty, Property
+from zabspec.roles import type_name
 from zabspec.worlds import actor
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS
 
@@ -55,6 +59,7 @@ __all__ = ["ProtocolSource", "read_source"]
 
 # What the language says itself: a function of that name would mean another thing in another world.
 OWN_WORDS = frozenset({"len", "min", "max", "range", "forget", "is_quorum", "broken", "int", "bool", *KERNEL})
+WORDS_OF_ROLES = frozenset({"any_of", "any_process", "is_a", "only", "processes"})  # the same, of a text with roles
 # Of what stands between a protocol and its world, what no text says: it is the world's, or follows from the marks.
 WRITTEN = frozenset(
     {
@@ -170,6 +175,8 @@ class ProtocolSource:
         keeps_down: it keeps by itself which processes are down (`is_down`); if not, a field is added where processes
             crash.
         oracle: the modules that stand in its world's place: whom a leader oracle may name.
+        hooks, receivers: with roles, as of `Marked`.
+        typed: with roles, the functions in which processes are told apart by their roles.
         sent_to: over connections, by kind of message the ends that it is sent to; of a released protocol nothing, its
             messages say so.
         released: it is of this project and changes with releases of zabcheck only: tests have checked it, no run does
@@ -196,6 +203,9 @@ class ProtocolSource:
     variants: Mapping[str, Variant] = field(default_factory=dict)
     keeps_down: bool = False
     sent_to: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    hooks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    receivers: Mapping[str, str] = field(default_factory=dict)
+    typed: tuple[FunctionType, ...] = ()
     oracle: tuple[ModuleType, ...] = ()
     released: bool = False
 
@@ -265,6 +275,11 @@ class ProtocolSource:
             check_roles(self.name, fields, size.nodes, self.declared.elects)
         if self.declared.replicas:
             check_replicas(self.name, self.declared, fields)
+        check_of(self.name, fields, messages, tuple(self.declared.roles))
+        if self.declared.roles:
+            roles, by_name = tuple(self.declared.roles), {f.__name__: f for f in self.typed}
+            parts = {f.name: f for f in fields}, {m.name: m for m in messages}
+            check_processes(RoleTypes(self.name, roles, *parts, self.receipts, by_name), self.typed)
         check_kept(self.name, self.module, self.constants)
         for f in fields:
             self._check_names(f)
@@ -283,8 +298,10 @@ class ProtocolSource:
                 if name not in numbers:
                     said = f"@observation: state(size) has no field {name} of numbers"
                     raise misdeclared(self.name, ("function", shown.function.__name__), said)
+        self._check_annotated(fields)
         for message in messages:
             self._check_constant(message.name)
+            self._check_parts_said(message)
             for name, kind in message.fields.items():
                 self._check_members(("part", message.name, name), kind)
         for name in self.declared.ignored:
@@ -324,6 +341,43 @@ class ProtocolSource:
         if isinstance(known, MessageName) and known.name != message:
             said = f'{message} = MessageName("{known.name}") names no message {message}: give both one name'
             raise misdeclared(self.name, ("constant", message), said)
+
+    def _check_parts_said(self, message: Message) -> None:
+        """
+        Raises:
+            ProtocolError: the class of a message says other fields than the message has.
+        """
+        known = vars(self.module).get(message.name)
+        parts = known.parts if isinstance(known, MessageName) else None
+        if parts is not None and set(parts) != set(message.fields):
+            has = ", ".join(message.fields) or "none"
+            said = f"class {message.name} has the fields {', '.join(parts) or 'none'}, and the message {has}"
+            raise misdeclared(self.name, ("message", message.name), f"{said}: make them alike")
+
+    def _check_annotated(self, fields: Iterable[Field]) -> None:
+        """
+        Raises:
+            ProtocolError: the class `State` lacks a field or has one too many, or is wrong about which processes have.
+        """
+        known = vars(self.module).get("State")
+        if not isinstance(known, type) or not issubclass(known, Fields):
+            return
+        said: Mapping[str, str] = {name: str(text) for name, text in known.__annotations__.items()}
+        each = {f.name: f.axes[:1] == (NODE,) for f in fields}
+        for name, of_each in each.items():
+            if name not in said:
+                raise misdeclared(self.name, ("field", name), f"class State has no {name}")
+            if of_each != said[name].startswith("Each["):
+                wanted = f"Each[{type_name(next(f.of for f in fields if f.name == name)) or 'Node'}, ...]"
+                told = f"is a field of each process: {wanted}" if of_each else "is not a field of each process"
+                raise misdeclared(
+                    self.name, ("field", name), f"class State says {name}: {said[name]}, and {name} {told}"
+                )
+        for name in said:
+            if name not in each and name.islower():
+                raise misdeclared(
+                    self.name, ("function", "state"), f"class State says {name}, which state(size) has not"
+                )
 
     def _check_reading(self, f: Field) -> None:
         """Check that the words for an entry of a field say each of its numbers."""
@@ -432,7 +486,9 @@ class ProtocolSource:
             fails: whether processes fail that have something on disks: else no power is lost, by no step of the text.
         """
         own = filled or tuple(name for name in self.budgets if name not in BUDGETS)
-        marked = Marked(self.declared, self.actions, self.changes, self.receipts)
+        marked = Marked(
+            self.declared, self.actions, self.changes, self.receipts, self.hooks, self.receivers
+        )  # fmt: skip
         text = world_text(marked, union, down, own, start, () if fails else ("power_losses",))
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         file = f"<what {self.name} is to its world {digest}>"
@@ -641,8 +697,10 @@ class _Reader:
             raise self.fail(function, f"{what}: {said}: make them alike")
 
     def text(self) -> ProtocolSource:
+        if self.checked:
+            check_declared_roles(self.name, self.declared, self.functions)
         given = self.functions.values()
-        actions = tuple(f.made_action for f in given if hasattr(f, "made_action"))
+        actions = tuple(replace(f.made_action, role=self.role_of(f)) for f in given if hasattr(f, "made_action"))
         changes = tuple(f.made_change for f in given if hasattr(f, "made_change"))
         source = Path(self.name).name if self.name.endswith(".py") else self.name
         claims = tuple(replace(f.claim, source=source) for f in given if hasattr(f, "claim"))
@@ -666,6 +724,8 @@ class _Reader:
             changes, receipts, shown, claims, through, quantified, self.elects_by_choice(), goals, unheard,
             self.variants, "is_down" in self.functions,
             {kind: frozenset(s.to for s in self.sent if s.kind == kind) for kind in kinds},
+            self.hooks, {kind: role for kind, f in receipts.items() if (role := self.role_of(f))},
+            self.typed_by_role(),
             tuple(self.named(name) for name in (self.declared.oracle,) if name), self.read.released,
         )  # fmt: skip
 
@@ -681,9 +741,46 @@ class _Reader:
                         vars(value)["apart"] = vars(function)["apart"]
                 vars(function)["beside"] = there
 
+    def role_of(self, function: FunctionType) -> str:
+        """The type of the role whose processes a function is of; empty: it is of all."""
+        kinds = self.annotations(function) if self.roles else []
+        return kinds[1] if len(kinds) > 1 and kinds[1] in self.roles else ""
+
+    def typed_by_role(self) -> tuple[FunctionType, ...]:
+        """With roles, the functions of the source and those that stand in."""
+        stand_in = [f for functions in self.instead.values() for f in functions]
+        return tuple(dict.fromkeys((*self.functions.values(), *stand_in))) if self.roles else ()
+
+    @cached_property
+    def roles(self) -> Mapping[str, str]:
+        """The roles by the names of their types."""
+        return {type_name(role): role for role in self.declared.roles}
+
+    @cached_property
+    def hooks(self) -> Mapping[str, Mapping[str, str]]:
+        """Of hooks of the world that roles have functions of their own for, these by the types of roles."""
+        out: dict[str, dict[str, str]] = {}
+        for hook, (more, _) in BY_ROLE.items():
+            for kind, role in self.roles.items():
+                function = self.functions.get(f"{hook}_{role}")
+                if function is None:
+                    continue
+                if self.annotations(function) != ["State", kind, *["int"] * bool(more)]:
+                    raise self.fail(
+                        function, f"{function.__name__} takes (s: State, p: {kind}{', timer: int' * bool(more)})"
+                    )
+                if hook in self.functions:
+                    raise self.fail(
+                        self.functions[hook], f"{hook} is of all processes, and {function.__name__} of some"
+                    )
+                out.setdefault(hook, {})[kind] = function.__name__
+        return out
+
     def acting(self, marked: Marked) -> list[FunctionType]:
         """The functions that the world calls for a process that acts."""
         roots = [f for n, f in self.functions.items() if n in ACTING]
+        by_role = [name for functions in self.hooks.values() for name in functions.values()]
+        roots += [f for name in by_role for f in (self.functions[name], *self.instead.get(name, []))]
         roots += [f for n, functions in self.instead.items() if n in ACTING for f in functions]
         return [*roots, *marked.receipts.values(), *(a.function for a in marked.actions)]
 
@@ -710,6 +807,7 @@ class _Reader:
         actions, changes = marked.actions, marked.changes
         starts = [s.function for s in self.declared.starts]
         self.check_own_words()
+        self.check_hooks()
         check_world(self.name, self.declared, self.functions)
         check_budgets(self.name, self.declared, (name for name, b in BUDGETS.items() if self.declared.world in b.usual))
         self.check_actions(actions, changes)
@@ -725,6 +823,8 @@ class _Reader:
         roots = self.acting(marked)
         looks = [a.when for a in (*actions, *changes) if a.when is not None]
         looks += [f for n, f in self.functions.items() if n in LOOKING]
+        for name in self.hooks.get("timer_armed", {}).values():
+            looks += [self.functions[name], *self.instead.get(name, [])]
         looks += [f for n, functions in self.instead.items() if n in LOOKING for f in functions]
         may_write = {Role.PERSISTENT, Role.VOLATILE}
         for functions, roles in (
@@ -753,7 +853,7 @@ class _Reader:
                 raise self.fail(f, "a start takes (s: State)")
         begins = [f for n, f in self.functions.items() if n == "on_start"]
         for f in self.reached([*begins, *starts]):
-            if "choose" in f.__code__.co_names:
+            if not CHOICES.isdisjoint(f.__code__.co_names):
                 raise self.fail(f, "a process starts in one way: on_start, or a start, may not choose")
 
     @cached_property
@@ -772,7 +872,7 @@ class _Reader:
         parts = ("on_elected", "on_follow") if self.declared.elects else ()
         does = [self.functions[n] for n in parts] + [f for n in parts for f in self.instead.get(n, [])]
         for f in self.reached(does):
-            if "choose" in f.__code__.co_names:
+            if not CHOICES.isdisjoint(f.__code__.co_names):
                 return f"{self.name}:{f.__code__.co_firstlineno}: {f.__name__}"
         return ""
 
@@ -814,7 +914,8 @@ class _Reader:
     def check_own_words(self) -> None:
         for name, value in vars(self.module).items():
             ours = isinstance(value, FunctionType) and value.__module__ == "zabspec.language.lang"
-            if isinstance(value, (FunctionType, int)) and name in OWN_WORDS and not ours:
+            words = OWN_WORDS | WORDS_OF_ROLES if self.declared.roles else OWN_WORDS
+            if isinstance(value, (FunctionType, int)) and name in words and not ours:
                 said = f"{name} is a word of the language: call it something else"
                 if isinstance(value, FunctionType):
                     raise self.fail(value, said)
@@ -835,7 +936,7 @@ class _Reader:
             names: set[str] = set()
             for a in every:
                 for function in (a.function, a.when):
-                    if function is not None and self.annotations(function) != wanted:
+                    if function is not None and self.without_role(function, a.role) != wanted:
                         raise self.fail(function, f"{kind}, and so does its `when`")
                 if a.budget and a.budget not in self.declared.budgets:
                     said = f"declare(..., budgets={{{a.budget!r}: 1}}) says how much there is"
@@ -843,6 +944,18 @@ class _Reader:
                 if a.name in names:
                     raise self.fail(a.function, f"two steps are called {a.name}")
                 names.add(a.name)
+
+    def without_role(self, function: FunctionType, role: str) -> list[str]:
+        """The types of a function's parameters, the process that acts being any where it is of the given role."""
+        kinds = self.annotations(function)
+        return [*kinds[:1], "Node", *kinds[2:]] if kinds[1:2] == [role] else kinds
+
+    def check_hooks(self) -> None:
+        """Check that what the world calls for every process is of every process."""
+        for name in HOOKS & self.functions.keys():
+            if role := self.roles.get(self.role_of(self.functions[name])):
+                instead = f": call it {name}_{role}" if name in BY_ROLE else ""
+                raise self.fail(self.functions[name], f"{name} is of all processes, (s: State, p: Node){instead}")
 
     def check_claims(self, claims: Iterable[Property]) -> None:
         names: set[str] = set()
@@ -892,7 +1005,9 @@ class _Reader:
             if not hasattr(function, "receives"):
                 continue
             kinds = self.annotations(function)
-            if kinds[:2] != ["State", "Node"] or len(kinds) not in (3, 4) or (len(kinds) == 4 and kinds[2] != "Node"):
+            of = ("Node", *self.roles)
+            ours = kinds[:1] == ["State"] and kinds[1:2] and kinds[1] in of
+            if not ours or len(kinds) not in (3, 4) or (len(kinds) == 4 and kinds[2] not in of):
                 raise self.fail(function, "what receives takes (s: State, p: Node, source: Node, m: MESSAGE)")
             if not kinds[-1]:
                 raise self.fail(function, "the last parameter of what receives has no type: the message, m: MESSAGE")
@@ -934,7 +1049,7 @@ class _Reader:
 
     def observation(self, function: FunctionType) -> ObservationKind:
         """What an observation says."""
-        kinds = self.annotations(function)
+        kinds = ["Node" if kind in self.roles else kind for kind in self.annotations(function)]
         given = [a.arg for a in self.node(function).args.args]
         if kinds[:1] != ["State"] or not set(kinds[1:]) <= set(OBSERVED_KINDS) or self.returned(function) != "None":
             said = "(s: State, ...) -> None, of processes (Node), numbers (int) and truth values (bool)"

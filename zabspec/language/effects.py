@@ -199,7 +199,8 @@ class EffectsOf:
             case t.SeqLength(seq=t.Expr(type=t.SeqType(kind=kind))):
                 return kind.bag
             case t.Const(value=value):
-                return value == self.layout.schema.nodes
+                schema = self.layout.schema
+                return value == schema.nodes or value in {r.end for r in schema.roles or ()}
         return False
 
     def body(self, s: t.For) -> Effects:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from types import FunctionType
 from typing import Any, Protocol
 
+from zabspec.language import lang
 from zabspec.language import tree as t
 from zabspec.language.desugaring import GIVE_A_NAME, alike_sequences, is_member
 from zabspec.language.diagnostics import place_at
@@ -21,6 +22,7 @@ from zabspec.language.schema import NODE, Field, Layout, Role
 from zabspec.language.sentences import MARK
 from zabspec.language.slots import slot_at
 from zabspec.language.source import LanguageError, annotated, definition, said_file
+from zabspec.roles import Role as OfRole
 
 BINARY = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%", ast.BitOr: "|",
@@ -56,6 +58,7 @@ KERNEL: dict[str, tuple[tuple[t.AnyType, ...], t.AnyType]] = {
 }
 
 
+OF_ROLES = ("any_of", "any_process", "is_a", "only")  # called in an expression
 OWN_FIELDS = (Role.PERSISTENT, Role.VOLATILE)  # what a handler writes
 AT_THE_BEGINNING = ("connect", "send", "send_to_leader", "send_to_follower")  # what a state that runs begin in may call
 
@@ -72,6 +75,7 @@ class Context(Protocol):
     declares: bool
     program: t.TypedProgram
     writers: dict[str, bool]
+    roles: Mapping[str, OfRole]
 
     def type_of_annotation(self, name: str) -> t.AnyType | None:
         """The type an annotation names, if there is one."""
@@ -343,7 +347,8 @@ class Expressions:
     # --- sets of processes ---------------------------------------------------------------------
 
     def visited(self, node: ast.SetComp) -> tuple[str, list[ast.expr]] | None:
-        """The name and the tests of a set of processes, `{q for q in range(s.NODES) if test}`."""
+        """The name and the tests of a set of processes, `{q for q in range(s.NODES) if test}`, or of those of a role,
+        `{q for q in processes(s, Server) if test}`."""
         match node:
             case ast.SetComp(
                 elt=ast.Name(id=name),
@@ -356,6 +361,18 @@ class Expressions:
                     )
                 ],
             ) if name == same and self.integer(most) == t.Const(t.INT, self.front.layout.schema.nodes):
+                return name, tests
+            case ast.SetComp(
+                elt=ast.Name(id=name),
+                generators=[
+                    ast.comprehension(
+                        target=ast.Name(id=same),
+                        iter=ast.Call(func=ast.Name(id="processes"), keywords=[]),
+                        ifs=tests,
+                        is_async=0,
+                    )
+                ],
+            ) if name == same and self.is_of_language("processes"):
                 return name, tests
         return None
 
@@ -375,6 +392,11 @@ class Expressions:
         if self.before is None:
             raise self.fail(node, f"a set of processes is gone through before its statement: {GIVE_A_NAME}")
         name, tests = found
+        through = node.generators[0].iter
+        assert isinstance(through, ast.Call)
+        start, stop = t.Const(t.INT, 0), t.Const(t.INT, self.front.layout.schema.nodes)
+        if isinstance(through.func, ast.Name) and through.func.id == "processes":
+            start, stop = self.processes_of(through)
         if any(name == p for p, _ in self.params) or not isinstance(into.type, t.Type | t.SetType):
             raise self.fail(node, f"{name} is a parameter: a set of processes needs another name")
         self.sets += 1
@@ -389,14 +411,74 @@ class Expressions:
         step: list[t.Stmt] = [t.Assign(line, into.name, more(own))]
         if asked:
             step = [t.If(line, asked[0] if len(asked) == 1 else t.Logic(t.BOOL, "and", asked), step, [])]
-        stop = t.Const(t.INT, self.front.layout.schema.nodes)
-        self.before += [
-            t.Assign(line, into.name, first), t.For(line, own.name, t.Const(t.INT, 0), stop, step),
-        ]  # fmt: skip
+        self.before += [t.Assign(line, into.name, first), t.For(line, own.name, start, stop, step)]
+
+    # --- roles -------------------------------------------------------------------------------
+
+    def is_of_language(self, name: str) -> bool:
+        """Whether a name means the language's word, which a source imports: it may have a function of that name."""
+        given = self.front.namespace.get(self.apart.get(name, name))
+        return isinstance(given, FunctionType) and given.__module__ == lang.__name__
+
+    def role(self, node: ast.Call, at: int) -> OfRole:
+        """The role that an argument of a call names."""
+        given = node.args[at]
+        known = self.front.roles
+        if not isinstance(given, ast.Name) or given.id not in known:
+            there = f"there are {', '.join(known)}" if known else "this protocol declares none: roles={...}"
+            raise self.fail(node, f"{ast.unparse(given)} is no role; {there}")
+        return known[given.id]
+
+    def about_roles(self, node: ast.Call, name: str, takes: str, least: int, most: int) -> None:
+        """Check the arguments of a call that is about roles: the state, and `least` to `most` of them in all."""
+        state = node.args[0] if node.args else None
+        given = isinstance(state, ast.Name) and self.locals.get(state.id) == t.STATE
+        if not given or not least <= len(node.args) <= most or node.keywords:
+            raise self.fail(node, f"{name} takes {takes}")
+
+    def processes_of(self, node: ast.Call) -> tuple[t.Const, t.Const]:
+        """The first process that `processes(s)` or `processes(s, Server)` goes through, and the one behind the last."""
+        self.about_roles(node, "processes", "the state, and a role", 1, 2)
+        if len(node.args) == 1:
+            return t.Const(t.INT, 0), t.Const(t.INT, self.front.layout.schema.nodes)
+        role = self.role(node, 1)
+        return t.Const(t.INT, role.first), t.Const(t.INT, role.end)
+
+    def is_a(self, node: ast.Call) -> t.Expr:
+        """Whether a process is of a role."""
+        self.about_roles(node, "is_a", "the state, a process and a role", 3, 3)
+        if any(isinstance(part, ast.Call) for part in ast.walk(node.args[1])):  # it would be called twice
+            raise self.fail(node, f"is_a asks of a process that has a name: {GIVE_A_NAME}")
+        role, process = self.role(node, 2), self.integer(node.args[1])
+        first, last = t.Const(t.INT, role.first), t.Const(t.INT, role.end - 1)
+        parts: list[t.Expr] = [t.Compare(t.BOOL, ">=", process, first), t.Compare(t.BOOL, "<=", process, last)]
+        return t.InRole(t.BOOL, "and", parts, process)
+
+    def one_of(self, node: ast.Call, name: str) -> t.Expr:
+        """A process by choice, of a role or of all (`any_of`, `any_process`); the only one of a role (`only`)."""
+        if name == "any_process":
+            self.about_roles(node, name, "the state", 1, 1)
+            first, count = 0, self.front.layout.schema.nodes
+        else:
+            self.about_roles(node, name, "the state and a role", 2, 2)
+            role = self.role(node, 1)
+            first, count = role.first, role.count
+            if name == "only" and count != 1:
+                said = f"only(s, {node.args[1].id}) is of a role with one process"  # type: ignore[attr-defined]
+                raise self.fail(node, f"{said}, and --{role.name.replace('_', '-')} is {count}")
+        which: t.Expr = t.Const(t.INT, 0)
+        if count > 1:
+            call = ast.Call(ast.Name("choose"), [node.args[0], ast.Constant(count)], [])
+            which = self.call_function("choose", ast.fix_missing_locations(ast.copy_location(call, node)))
+        return t.OneOfRole(t.INT, "+", t.Const(t.INT, first), which)
 
     def is_quorum(self, node: ast.Call) -> t.Expr:
         """Whether a set of processes is a quorum. Majorities are counted; of another system there is a table."""
-        if len(node.args) != 2 or node.keywords or self.expr(node.args[0]).type != t.STATE:
+        roles = self.front.roles
+        if roles and len(node.args) == 2:
+            said = f"of which role is told with roles: is_quorum(s, {ast.unparse(node.args[1])}, {next(iter(roles))})"
+            raise self.fail(node, f"is_quorum takes a third argument here: a majority {said}")
+        if len(node.args) != (3 if roles else 2) or node.keywords or self.expr(node.args[0]).type != t.STATE:
             raise self.fail(node, "is_quorum takes the state and a set of processes")
         members, system = node.args[1], self.front.layout.schema.quorums
         if system is None and isinstance(members, ast.SetComp):
@@ -415,6 +497,8 @@ class Expressions:
 
     def is_majority(self, size: t.Expr, node: ast.Call) -> t.Expr:
         """Whether a number of processes is a majority: of the model, or of what a state says there are."""
+        if len(node.args) == 3:
+            return self.comparison(">=", size, t.Const(t.INT, self.role(node, 2).majority), node)
         state = node.args[0]
         assert isinstance(state, ast.Name)
         most = as_value(self.state_place(ast.Attribute(state, "MAJORITY"), state.id, [], node))
@@ -557,6 +641,8 @@ class Expressions:
             raise self.fail(node, f"{MARK}(...) stands behind `return` alone")
         if name == "is_quorum":
             return self.is_quorum(node)
+        if name in OF_ROLES and self.is_of_language(name):
+            return self.is_a(node) if name == "is_a" else self.one_of(node, name)
         if name in ("len", "min", "max", "forget") and node.keywords:
             raise self.fail(node, f"{name} is called with positional arguments only")
         if name == "len" and len(node.args) == 1:

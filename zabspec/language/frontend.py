@@ -50,6 +50,7 @@ class FrontEnd:
         self.namespace = namespace
         self.types = types
         self.handlers = frozenset(handlers)
+        self.roles = layout.schema.roles.by_type if layout.schema.roles else {}  # by the names of their types
         self.declares = any(hasattr(value, "acts") for value in namespace.values())  # what the world provides
         self.program = t.TypedProgram()
         self.effects = LazyEffects(self.program, layout)
@@ -63,6 +64,8 @@ class FrontEnd:
         }  # fmt: skip
         if name in simple:
             return simple[name]
+        if name in self.roles:
+            return t.INT
         if name == "Members":
             return t.SetType(SetOf(self.layout.schema.nodes, nodes=True))
         named = self.namespace.get(name)

@@ -83,19 +83,23 @@ class Bool(Int):
 
 @dataclass(frozen=True)
 class NodeId(Int):
-    """A process, 0..nodes-1, or -1 for nobody. Renamed when processes are permuted."""
+    """A process, 0..nodes-1, or -1 for nobody. Renamed when processes are permuted. `role`: whose it is; empty: any."""
+
+    role: str = field(default="", compare=False)
 
     @staticmethod
-    def of(nodes: int) -> NodeId:
-        return NodeId(-1, nodes - 1)
+    def of(nodes: int, role: str = "") -> NodeId:
+        return NodeId(-1, nodes - 1, role=role)
 
 
 @dataclass(frozen=True)
 class SetOf(Kind):
-    """A set of the numbers 0..count-1, kept as a bit mask. `nodes`: its members are processes."""
+    """A set of the numbers 0..count-1, kept as a bit mask. `nodes`: its members are processes, of `role` if it names
+    one."""
 
     count: int
     nodes: bool = False
+    role: str = field(default="", compare=False)
 
     @property
     def bits(self) -> int:

@@ -6,18 +6,22 @@ Python. `docs/language.md` is the reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeVar, cast, dataclass_transform
 
 from zabspec.language.arrays import Bytes, Words
 from zabspec.language.sentences import Broken
 
 __all__ = [
-    "NOBODY", "AnyMessage", "Bytes", "History", "Members", "MessageName", "Node", "State", "Txn", "Words", "Zxid",
-    "broken", "forget", "inlined", "is_quorum", "new_identity", "provided", "step",
+    "NOBODY", "AnyMessage", "Bytes", "Each", "Fields", "History", "Members", "MessageName", "MessageType", "Node",
+    "State", "Txn", "Words", "Zxid", "any_of", "any_process", "broken", "forget", "inlined", "is_a", "is_quorum",
+    "new_identity", "only", "processes", "provided", "step",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
+P = TypeVar("P", bound=int)  # a process of a role
+I = TypeVar("I", contravariant=True)  # what indexes a field
+V = TypeVar("V")  # what it holds
 
 State = Any  # the state of the whole system; `s.field[i]` reads and writes it
 Node = int  # a process, 0..NODES-1
@@ -31,6 +35,8 @@ NOBODY = -1
 class MessageName:
     """The name of a kind of message: compares with `m.kind`, and called makes a message."""
 
+    parts: tuple[str, ...] | None = None  # the names of its fields, where they are said beside it
+
     def __init__(self, name: str) -> None:
         self.name = name
 
@@ -39,6 +45,43 @@ class MessageName:
 
     def __repr__(self) -> str:
         return self.name
+
+
+class _Named(type):
+    """Makes of `class VOTE(MessageType): yes: bool` the name of a message: to tools it is a class with these fields."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
+        """Return the name; of the base itself the class."""
+        if not bases:
+            return super().__new__(cls, name, bases, body)
+        made = MessageName(name)
+        made.parts = tuple(body.get("__annotations__", {}))
+        return made
+
+
+@dataclass_transform(kw_only_default=True)
+class MessageType(metaclass=_Named):
+    """A kind of message, for tools that check types: `class VOTE(MessageType): yes: bool` is `MessageName("VOTE")`."""
+
+    if TYPE_CHECKING:
+        kind: ClassVar[Any]
+        source: ClassVar[Any]
+        target: ClassVar[Any]
+
+
+class Fields:
+    """What `State` is to tools that check types, `class State(Fields)`: every field of `state(size)` by name, and the
+    constants that the source reads. A program never makes one."""
+
+    NODES: int
+
+
+class Each(Protocol[I, V]):
+    """A field of each process, or of each of a role: `mode: Each[Client, int]`."""
+
+    def __getitem__(self, p: I, /) -> V: ...
+
+    def __setitem__(self, p: I, value: V, /) -> None: ...
 
 
 class _RecordName:
@@ -92,13 +135,47 @@ def forget(s: State, p: Node) -> None:
     s.forget(p)
 
 
-def is_quorum(s: State, members: Members) -> bool:
+def is_quorum(s: State, members: Members, *role: Callable[[int], int]) -> bool:
     """Whether a set of processes is a quorum of the model (DSN'11 II.1): a majority, or what `--quorums` gives.
 
     Args:
         members: a set of processes of the state, or `{q for q in range(s.NODES) if ...}`.
+        role: of a protocol with roles, the one of whose processes it is a majority.
     """
-    return bool(s.is_quorum(members))
+    return bool(s.is_quorum(members, *role))
+
+
+def in_program(name: str) -> NoReturn:
+    """
+    Raises:
+        TypeError: always. What roles there are is known in a program only.
+    """
+    raise TypeError(f"{name}(...) is of a program only: see Program.load")
+
+
+def processes(s: State, role: Callable[[int], P] = int) -> Iterable[P]:  # type: ignore[assignment]
+    """Go through the processes of a role, or through all: `for q in processes(s, Server)`."""
+    in_program("processes")
+
+
+def is_a(s: State, p: Node, role: Callable[[int], int]) -> bool:
+    """Whether a process is of a role."""
+    in_program("is_a")
+
+
+def only(s: State, role: Callable[[int], P]) -> P:
+    """The process of a role that has only one."""
+    in_program("only")
+
+
+def any_of(s: State, role: Callable[[int], P]) -> P:
+    """One of the processes of a role; every one is explored, and none is told from another."""
+    in_program("any_of")
+
+
+def any_process(s: State) -> Node:
+    """One of the processes; every one is explored, and none is told from another."""
+    in_program("any_process")
 
 
 def broken(sentence: str) -> bool:

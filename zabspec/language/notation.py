@@ -2,17 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
+from zabspec.roles import Roles
 
-__all__ = ["process_name", "record_text", "value_text"]
+__all__ = ["named_by", "naming_processes", "process_name", "record_text", "value_text", "with_names"]
+
+A = ParamSpec("A")
+R = TypeVar("R")
+T = TypeVar("T", bound="OfModel")
+
+
+PROCESS = re.compile(r"\bp([0-6])\b")  # a process in a sentence
+_roles: ContextVar[Roles | None] = ContextVar("roles", default=None)  # by which processes are named meanwhile
+
+
+class WithRoles(Protocol):
+    """The parameters of a model."""
+
+    @property
+    def played(self) -> Roles | None: ...
+
+
+class OfModel(Protocol):
+    """What a person is told of: a run of a model."""
+
+    @property
+    def configuration(self) -> WithRoles: ...
+
+
+@contextmanager
+def named_by(roles: Roles | None) -> Iterator[None]:
+    """Name processes by their roles meanwhile, `client1`; None: by their numbers, `p0`."""
+    before = _roles.set(roles)
+    try:
+        yield
+    finally:
+        _roles.reset(before)
+
+
+def naming_processes(tells: Callable[Concatenate[T, A], R]) -> Callable[Concatenate[T, A], R]:
+    """Make a function that tells of a run name processes as the run's model does. (Not for generators.)"""
+
+    @wraps(tells)
+    def told(run: T, /, *args: A.args, **more: A.kwargs) -> R:
+        with named_by(run.configuration.played):
+            return tells(run, *args, **more)
+
+    return told
 
 
 def process_name(p: int) -> str:
     """A process."""
-    return f"p{p}" if p >= 0 else "nobody"
+    roles = _roles.get()
+    if p < 0:
+        return "nobody"
+    return roles.name_of(p) if roles and p < roles.nodes else f"p{p}"
+
+
+def with_names(sentence: str) -> str:
+    """A sentence of a property, whose author writes `p{p}`, with processes as they are named."""
+    return PROCESS.sub(lambda found: process_name(int(found[1])), sentence)
 
 
 def record_text(fields: Mapping[str, int]) -> str:

@@ -11,15 +11,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FunctionType
 from typing import Any, NoReturn
 
-from zabspec.language import wrapping
+from zabspec.language import lang, wrapping
 from zabspec.language.arithmetic import CHECKED
 from zabspec.language.error_sites import NO_ENTRY, SHIFTED, TOO_WIDE, of_author, remedy
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.lang import NOBODY, MessageName
 from zabspec.language.notation import value_text
-from zabspec.language.schema import NODE, Field, Layout, Role
+from zabspec.language.schema import NODE, Field, Layout, Schema
+from zabspec.language.schema import Role as FieldRole
 from zabspec.language.sentences import MARK, Broken, with_sentences
 from zabspec.language.source import LanguageError
+from zabspec.roles import Role
 
 __all__ = ["BY_ZERO", "ERRORS", "MessageView", "RangeError", "RecordValue", "StateView", "load", "range_error"]
 
@@ -524,14 +526,16 @@ class StateView:
             told = f"takes a process, 0..{self.layout.schema.nodes - 1}, and is given {int(p)}"
             raise RangeError(NO_PROCESS.field, NO_PROCESS.problem, "", told)
         for field in self.layout.schema.fields:
-            if field.role is Role.VOLATILE:
+            if field.role is FieldRole.VOLATILE:
                 stride, pieces, size = self.layout.of_process(field)
                 for at in pieces:
                     self.buffer[at + p * stride : at + p * stride + size] = bytes(size)
 
-    def is_quorum(self, members: Iterable[int] | int) -> bool:
-        """Whether a set of processes, or a mask of them, is a quorum."""
+    def is_quorum(self, members: Iterable[int] | int, role: Role | None = None) -> bool:
+        """Whether a set of processes, or a mask of them, is a quorum; of a role, if one is named."""
         mask = members if isinstance(members, int) else sum(1 << p for p in set(members))
+        if role is not None:
+            return mask.bit_count() >= role.majority
         system = self.layout.schema.quorums
         return bool(mask.bit_count() >= self.MAJORITY if system is None else system.has(mask))
 
@@ -584,8 +588,33 @@ def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind]
         out[name] = _until_failed(out[name], out["lasts"])
     out.update(zip(CHECKED.values(), (_times, _left, _right), strict=True))
     out["forget"] = lambda s, p: s.forget(p)
+    for name, word in about_roles(layout.schema, out).items():
+        given = namespace.get(name)
+        if given is None or (isinstance(given, FunctionType) and given.__module__ == lang.__name__):
+            out[name] = word  # a text without roles may have a function of its own so called
     out[MARK] = Broken
     return out
+
+
+def about_roles(schema: Schema, program: Mapping[str, Any]) -> dict[str, Any]:
+    """What a program knows of roles: each by the name of its type, and the operations of the language on them.
+
+    Args:
+        program: its names, of which the world's `choose` is called.
+    """
+    everyone = Role("", 0, schema.nodes)
+
+    def one_of(s: StateView, role: Role) -> int:
+        return role.first + (int(program["choose"](s, role.count)) if role.count > 1 else 0)
+
+    return {
+        **(schema.roles.by_type if schema.roles else {}),
+        "processes": lambda s, role=everyone: role.members,
+        "is_a": lambda s, p, role: p in role.members,
+        "only": lambda s, role: role.first,
+        "any_of": one_of,
+        "any_process": lambda s: one_of(s, everyone),
+    }
 
 
 def _unreadable(problem: LanguageError) -> Callable[..., NoReturn]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from zabspec.language import tree as t
 from zabspec.language.kinds import Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.liveness import live_in
-from zabspec.language.schema import NODE, Layout, Role
+from zabspec.language.schema import NODE, Layout, Role, Schema
 
 __all__ = ["Asymmetry", "Sorts", "in_layout"]
 
@@ -73,14 +73,16 @@ class Sorts:
     Args:
         function: typed.
         program: the functions that it calls, typed.
-        nodes: how many processes there are.
+        schema: which processes there are, and of which roles.
         refused: whether a function of that name may not be called from here; with the reason.
     """
 
     def __init__(
-        self, function: t.Function, program: t.TypedProgram, nodes: int, refused: Callable[[str], str]
+        self, function: t.Function, program: t.TypedProgram, schema: Schema, refused: Callable[[str], str]
     ) -> None:
-        self.function, self.program, self.nodes, self.refused = function, program, nodes, refused
+        self.function, self.program, self.refused = function, program, refused
+        # what a loop goes through that visits all processes, or all of a role: no renaming leads out of it
+        self.ranges = {(0, schema.nodes), *((r.first, r.end) for r in schema.roles or ())}
         self.live = live_in(function)
         self.line = function.line
         self.asymmetries: list[Asymmetry] = []
@@ -175,6 +177,11 @@ class Sorts:
                 return self.call(e)
             case t.Compare():
                 self.compare(e)
+            case t.InRole():
+                self.want(e.process, PROCESS, "a number is asked for its role")
+            case t.OneOfRole():
+                self.of(e.right)  # what is chosen, and added to the first
+                return Sort(PROCESS)
             case t.SetHas():
                 self.of(e.value)
                 assert isinstance(e.value.type, t.SetType)
@@ -343,7 +350,11 @@ class Sorts:
     def loop(self, s: t.For) -> None:
         self.bounds += [(self.of(bound), s.line) for bound in (s.start, s.stop)]
         self.check_not_of_loop(s.name)
-        whole = is_constant(s.start, 0) and is_constant(s.stop, self.nodes)
+        whole = (
+            isinstance(s.start, t.Const)
+            and isinstance(s.stop, t.Const)
+            and (s.start.value, s.stop.value) in self.ranges
+        )
         loop = Loop(s, Sort(), whole)
         self.loops.append(loop)
         self.inside.append(loop)
@@ -355,10 +366,6 @@ class Sorts:
         for loop in self.inside:
             if loop.statement.name == name:
                 self.alike(loop.sort, Sort(NUMBER), f"{name}, which goes through processes, is given another value")
-
-
-def is_constant(e: t.Expr, value: int) -> bool:
-    return isinstance(e, t.Const) and e.value == value
 
 
 def in_layout(layout: Layout, union: MessageUnion | None) -> list[Asymmetry]:

@@ -26,6 +26,7 @@ from enum import Enum
 
 from zabspec.language.kinds import Kind
 from zabspec.quorums import QuorumSystem
+from zabspec.roles import Roles
 
 __all__ = ["NODE", "Block", "Field", "Layout", "Role", "Schema"]
 
@@ -56,6 +57,7 @@ class Field:
     observed: bool = False  # it belongs to the observed history
     disk: bool = False  # persistent, and on a disk: power loss keeps what is forced (`zabspec/worlds/storage.py`)
     reading: str = ""  # how a person reads one of its entries, as `epoch {} served`; empty: by its name
+    of: str = ""  # the role whose processes have it; the others hold the low end for ever; empty: all have it
 
     @property
     def node_axes(self) -> int:
@@ -88,13 +90,20 @@ class Schema:
     fields: tuple[Field, ...]
     constants: Mapping[str, int] = field(hash=False)
     quorums: QuorumSystem | None = None  # which sets of processes are quorums; None: majorities
+    roles: Roles | None = None  # which processes are of which role; None: all are alike
 
     @property
     def renamings(self) -> tuple[tuple[int, ...], ...]:
-        """The renamings of processes, i to p[i], that keep its quorums; the first changes nothing."""
+        """The renamings of processes, i to p[i], that keep its quorums and roles; the first changes nothing."""
+        if self.roles:
+            return self.roles.renamings
         return self.quorums.renamings if self.quorums else tuple(itertools.permutations(range(self.nodes)))
 
     def __post_init__(self) -> None:
+        if self.quorums and self.roles:
+            raise ValueError("a schema has a quorum system or roles: a renaming would have to keep both")
+        if self.roles and self.roles.nodes != self.nodes:
+            raise ValueError(f"roles of {self.roles.nodes} processes, of which the schema has {self.nodes}")
         if self.quorums and self.quorums.nodes != self.nodes:
             raise ValueError(f"quorums of {self.quorums.nodes} processes, of which the schema has {self.nodes}")
         seen: set[str] = set()

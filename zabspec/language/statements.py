@@ -37,11 +37,11 @@ class FunctionTyper(Sentences):
                 raise self.fail(arg, "structs of arrays are for kernels, not for protocols")
             self.params.append((arg.arg, kind))
             self.locals[arg.arg] = kind
-            if names_process(arg.annotation):
+            if self.names_process(arg.annotation):
                 self.processes.add(arg.arg)
         if self.is_handler:
             self.own = own_process(self.params, self.processes)
-        if names_process(self.node.returns):
+        if self.names_process(self.node.returns):
             self.processes.add("return")
         if self.node.returns is not None:
             self.returns = self.annotation(self.node.returns, "the result")
@@ -117,17 +117,10 @@ class FunctionTyper(Sentences):
                 other = self.block(node.orelse)
                 self.assigned = both(after_then, self.assigned)
                 return [t.If(line, test, then, other)]
-            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="range"), args=args), orelse=[]):
-                bounds = [self.integer(a) for a in args]
-                if len(bounds) not in (1, 2):
-                    raise self.fail(node, "range takes a bound, or a start and a bound")
-                start = bounds[0] if len(bounds) == 2 else t.Const(t.INT, 0)
-                if any(name == p for p, _ in self.params):
-                    raise self.fail(node, f"parameter {name} may not be assigned")
-                self.declare(name, t.INT, node)
-                if self.is_handler:
-                    self.largest[name] = self.bound(bounds[-1], node)
-                return [t.For(line, name, start, bounds[-1], self.loop(node.body, name))]
+            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id=which)) as through, orelse=[]) if (
+                which == "range" or (which == "processes" and self.is_of_language(which))
+            ):
+                return [self.counted(node, name, through)]
             case ast.For(target=ast.Name(id=name), orelse=[]):
                 return [self.each(node, name)]
             case ast.For():
@@ -158,6 +151,22 @@ class FunctionTyper(Sentences):
             )
         raise self.fail(node, f"{type(node).__name__} is not in the language")
 
+    def counted(self, node: ast.For, name: str, through: ast.Call) -> t.For:
+        """A loop through `range(...)`, or through the processes of a role."""
+        if ast.unparse(through.func) == "processes":
+            bounds: list[t.Expr] = [*self.processes_of(through)]
+        else:
+            bounds = [self.integer(a) for a in through.args]
+        if len(bounds) not in (1, 2):
+            raise self.fail(node, "range takes a bound, or a start and a bound")
+        start = bounds[0] if len(bounds) == 2 else t.Const(t.INT, 0)
+        if any(name == p for p, _ in self.params):
+            raise self.fail(node, f"parameter {name} may not be assigned")
+        self.declare(name, t.INT, node)
+        if self.is_handler:
+            self.largest[name] = self.bound(bounds[-1], node)
+        return t.For(node.lineno, name, start, bounds[-1], self.loop(node.body, name))
+
     def each(self, node: ast.For, name: str) -> t.For:
         """A loop through a sequence, in its order, or through a set, from its least member. Which members there are is
         asked in every round, as Python does; how long a sequence is, before the first."""
@@ -184,6 +193,10 @@ class FunctionTyper(Sentences):
             inside = self.loop(node.body, at, lambda: self.assign(node.target, element, node))
             return t.For(line, at, zero, t.SeqLength(t.INT, through), inside)
         raise self.fail(node, f"a loop goes through range(...), a sequence or a set, not a {through.type.name}")
+
+    def names_process(self, annotation: ast.expr | None) -> bool:
+        """Whether an annotation says that a value is a process."""
+        return annotation is not None and annotated(annotation) in ("Node", *self.front.roles)
 
     def loop(
         self, body: list[ast.stmt], name: str | None = None, begin: Callable[[], list[t.Stmt]] = list
@@ -339,11 +352,6 @@ def value_of(node: ast.stmt) -> ast.AST:
     """What a statement works out first."""
     found = node.test if isinstance(node, ast.If) else getattr(node, "value", None)
     return found if isinstance(found, ast.AST) else ast.Pass()
-
-
-def names_process(annotation: ast.expr | None) -> bool:
-    """Whether an annotation says that a value is a process."""
-    return annotation is not None and annotated(annotation) == "Node"
 
 
 def both(a: frozenset[str] | None, b: frozenset[str] | None) -> frozenset[str] | None:

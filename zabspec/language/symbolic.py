@@ -368,6 +368,8 @@ class Expressions:
             self.report(n.overflows(e.op, left, right), e.state, e.site, env)
         return n.BINARY[e.op](left, right)
 
+    on_OneOfRole = on_Binary
+
     def on_Compare(self, e: t.Compare, env: Env) -> Value:
         left, right = self.expr(e.left, env), self.expr(e.right, env)
         kind = e.left.type
@@ -396,6 +398,8 @@ class Expressions:
         if e.op == "and":
             return self.either(value, more, None, t.BOOL, env)
         return self.either(value, None, more, t.BOOL, env)
+
+    on_InRole = on_Logic
 
     def without_first(self, e: t.Logic) -> t.Logic:
         """The rest of an `and` or an `or`, made once: `calm` knows an expression by its place in Python's memory,

@@ -77,7 +77,7 @@ def asymmetries(front: FrontEnd, roots: Iterable[str], trusted: Trusted) -> list
         of = EffectsOf(function, front.layout, front.program.functions, effects)
         effects[name] = of.outside()
         if decoder is None:
-            sorts = Sorts(function, front.program, front.layout.schema.nodes, refusing(front, name, trusted))
+            sorts = Sorts(function, front.program, front.layout.schema, refusing(front, name, trusted))
             values += sorts.asymmetries
             errors = not is_own_file(front.namespace[name].__code__.co_filename)
             loops += [a for s in sorts.loops_over_processes for a in in_loop(s, function, of, errors=errors)]

@@ -185,6 +185,17 @@ class Logic(Expr):
     parts: list[Expr]
 
 
+class InRole(Logic):
+    """Whether a process is of a role. Its parts ask by number, as every back end can; that this is the same for all
+    processes of a role, the analysis of symmetry knows by its being this."""
+
+    process: Expr
+
+
+class OneOfRole(Binary):
+    """A process of a role: the first, plus what is chosen among so many. It is no number, whatever it is made of."""
+
+
 class Not(Expr):
     """The opposite."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from types import FunctionType, ModuleType
 
+from zabspec.language.notation import process_name
 from zabspec.language.program import own_names
 from zabspec.live.worlds import IN_WORLDS
 from zabspec.model import ConfigError, Model
@@ -46,9 +47,9 @@ class FairClass:
     def said(self, actions: Sequence[str]) -> str:
         """In words, what is not done for ever where it is unfair."""
         if self.kind == ACTED:
-            return f"p{self.process} does {actions[self.which]}"
+            return f"{process_name(self.process)} does {actions[self.which]}"
         said = {f.name: f.said for world in IN_WORLDS.values() for f in world.fair}
-        words = said[self.kind].format(p=f"p{self.process}", q=f"p{self.peer}")
+        words = said[self.kind].format(p=process_name(self.process), q=process_name(self.peer))
         return f"{words} one message, which others overtake" if self.message else words
 
 

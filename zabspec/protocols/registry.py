@@ -16,7 +16,8 @@ from zabspec.deprecated import GONE_VARIANTS
 from zabspec.language import Field, MessageUnion, Record
 from zabspec.language.kinds import Kind
 from zabspec.properties import Property
-from zabspec.quorums import system_of
+from zabspec.quorums import MOST, system_of
+from zabspec.roles import Roles, roles_of
 from zabspec.worlds import over_connections, over_datagrams
 from zabspec.worlds.priority import ORDERING
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS
@@ -87,7 +88,7 @@ class Protocol:
     @property
     def nodes(self) -> int:
         """How many processes there are unless a configuration says otherwise."""
-        return self.declared.nodes
+        return sum(self.declared.roles.values()) or self.declared.nodes
 
     @property
     def network(self) -> str:
@@ -123,7 +124,7 @@ class Protocol:
     @cached_property
     def disks(self) -> bool:
         """Whether it has fields on disks, so that power loss is more than a crash."""
-        fields = self.parts(Sizes(self.nodes, 1, 1, 2, budgets=dict.fromkeys(BUDGETS, 0) | dict(self.budgets))).fields
+        fields = self.parts(Sizes(self.nodes, 1, 1, 2, budgets=dict.fromkeys(BUDGETS, 0) | dict(self.amounts))).fields
         return any(f.disk for f in fields)
 
     def check_quorums(self, quorums: str, variant: str) -> None:
@@ -194,16 +195,39 @@ class Protocol:
         self.stacked(names)
         return ",".join(names)
 
+    @property
+    def amounts(self) -> Mapping[str, int]:
+        """What a question may say how much there is of: its roles, and its budgets."""
+        return {**self.declared.roles, **self.budgets}
+
+    @property
+    def usual_roles(self) -> Roles | None:
+        """Its roles, with as many processes as it declares; None: it declares none."""
+        return Roles.of(self.declared.roles) if self.declared.roles else None
+
+    def roles(self, amounts: str) -> str:
+        """Of what `own_budgets` gives, the sizes of roles; empty: it declares none.
+
+        Raises:
+            ConfigError: there are more processes than a model has.
+        """
+        roles = self.declared.roles
+        out = ",".join(part for part in amounts.split(",") if part.partition("=")[0] in roles)
+        if (found := roles_of(out)) and found.nodes > MOST:
+            said = " and ".join(f"--{r.name.replace('_', '-')} {r.count}" for r in found)
+            raise ConfigError(f"{said} are {found.nodes} processes: a model has at most {MOST}")
+        return out
+
     def own_budgets(self, given: str) -> str:
-        """The budgets that are its own, as `name=n` between commas.
+        """The sizes of its roles and the budgets that are its own, as `name=n` between commas.
 
         Args:
             given: how much there is of some of them, in the same words.
 
         Raises:
-            ConfigError: it declares no such budget, or one has no such amount.
+            ConfigError: it declares no such role or budget, or one has no such amount.
         """
-        own = {name: n for name, n in self.budgets.items() if name not in BUDGETS}
+        own = {name: n for name, n in self.amounts.items() if name not in BUDGETS}
         for part in filter(None, given.split(",")):
             name, _, number = part.partition("=")
             if name not in own:
@@ -211,6 +235,8 @@ class Protocol:
                 raise ConfigError(f"{self.name} declares no budget {name!r}{there}")
             if not (number.isascii() and number.isdigit() and len(number) < 6 and int(number) <= MOST_OF_BUDGET):
                 raise ConfigError(f"budget {name} must be 0 to {MOST_OF_BUDGET}, not {number or 'nothing'}")
+            if name in self.declared.roles and not 1 <= int(number) <= MOST:
+                raise ConfigError(f"--{name.replace('_', '-')} must be 1 to {MOST}, not {number}")
             own[name] = int(number)
         return ",".join(f"{name}={n}" for name, n in own.items())
 

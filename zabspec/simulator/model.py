@@ -11,6 +11,7 @@ from zabspec.language import NODE, Bool, Field, Int, Role, Schema
 from zabspec.language.program import Program
 from zabspec.protocols.registry import PROTOCOLS, Parts, Protocol, Sizes
 from zabspec.quorums import system_of
+from zabspec.roles import Roles
 from zabspec.simulator import appointed, elections, loop, mail, network, observed, unobserved
 from zabspec.worlds import actor
 from zabspec.worlds.disks import Disks, disks_of, storage_fields
@@ -112,6 +113,12 @@ class Cluster:
         return system_of(self.quorums).smallest if self.quorums else 0
 
     @property
+    def roles(self) -> Roles | None:
+        """The roles of its processes; None: all are alike."""
+        declared = self.parts_of.declared.roles
+        return Roles.of({name: n for name, n in self.budgets if name in declared}) if declared else None
+
+    @property
     def seen(self) -> tuple[tuple[ModuleType, ...], tuple[Field, ...]]:
         """What keeps the observed history, and its fields; of a protocol that has none, nothing."""
         parts, k = self.parts, max(1, self.proposals)
@@ -183,7 +190,7 @@ class Cluster:
             "NODES": n,
             "TXNS": k if kept else 0,
             "EPOCHS": self.largest_epoch if kept else 0,
-            **({} if self.quorums else {"MAJORITY": n // 2 + 1}),
+            **({} if self.quorums or self.roles else {"MAJORITY": n // 2 + 1}),
             "LITERAL": int(self.literal),
             "ACTIONS": len(self.parts_of.actions),
             "CHANGES": len(self.parts_of.changes),
@@ -194,7 +201,7 @@ class Cluster:
         stands_over = (*((elections,) if self.oracle else ()), *((appointed,) if self.parts_of.elects else ()))
         links = (self.parts_of.world.simulated, *stands_over)
         return Program(
-            Schema(n, fields, constants, system_of(self.quorums) if self.quorums else None),
+            Schema(n, fields, constants, system_of(self.quorums) if self.quorums else None, self.roles),
             parts.types,
             world=(actor, *seen, network, mail, *links, loop, *self.parts_of.oracle, *own, *self.disks[0].modules),
             protocol=self.parts_of.modules,

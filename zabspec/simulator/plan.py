@@ -8,6 +8,7 @@ from zabspec.authoring.quorums import system_for
 from zabspec.configuration import Parameters
 from zabspec.model import ConfigError
 from zabspec.protocols.registry import NAMES, PROTOCOLS
+from zabspec.roles import roles_of
 from zabspec.simulator.loop import FAULTS, MOST_FAULTS
 from zabspec.simulator.mail import LARGEST_TICK
 from zabspec.worlds.steps import BUDGETS
@@ -84,6 +85,10 @@ class Run:
             raise ConfigError(f"there is no protocol {self.protocol!r}; there are {', '.join(NAMES)}")
         object.__setattr__(self, "variant", found.combined(self.variant))
         object.__setattr__(self, "budgets", found.own_budgets(self.budgets))
+        if (roles := roles_of(found.roles(self.budgets))) and roles.nodes != self.nodes:
+            raise ConfigError(f"--nodes is {self.nodes}, and the roles of {self.protocol} are {roles.text}")
+        if roles and self.quorums:
+            raise ConfigError(f"--quorums is not for {self.protocol}, whose processes have roles")
         object.__setattr__(self, "start", found.started(self.start))
         object.__setattr__(self, "quorums", system_for(self.quorums, self.nodes)[0])
         if self.quorums:

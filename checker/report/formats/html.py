@@ -21,12 +21,11 @@ def as_html(result: Result) -> bytes:
 
 def page_of_parts(result: Result) -> str:
     """Return a page that has the parts of a result as text."""
-    from html import escape
+    from traces.pages.shell import environment
 
-    title = escape(plain(result.sentence))
-    blocks = "\n".join(f"<pre>{escape(plain(text_of(part)))}</pre>" for part in result.parts())
-    head = f"<!doctype html><html lang=en><meta charset=utf-8><title>{title}</title>"
-    return f"{head}\n<h1>{title}</h1>\n{blocks}\n</html>\n"
+    said = [plain(text_of(part)) for part in result.parts()]
+    template = environment("checker.report").get_template("parts.html.j2")
+    return template.render(sentence=plain(result.sentence), parts_said=said)
 
 
 FORMAT = Format("html", "Also write the report as a page, with what it draws.", as_html, ("explore", "audit"))

@@ -21,6 +21,10 @@ def junit_xml(result: Result) -> bytes:
     for c in cases:
         spent = f"{c.seconds:.3f}" if c.seconds else "0"
         case = ElementTree.SubElement(suite, "testcase", classname=clean(c.group), name=clean(c.name), time=spent)
+        if c.evidence:
+            beside = ElementTree.SubElement(case, "properties")
+            for column, said in c.evidence.items():
+                ElementTree.SubElement(beside, "property", name=clean(column), value=clean(said))
         if c.ends:
             element = ElementTree.SubElement(case, c.ends, message=clean(" ".join(c.message.split())))
             element.text = clean(c.text) or None
@@ -38,7 +42,7 @@ def junit_xml(result: Result) -> bytes:
 
 def clean(text: str) -> str:
     """Return the text without what XML cannot hold."""
-    from traces.pictures.markup import FORBIDDEN
+    from traces.pages.markup import FORBIDDEN
 
     return FORBIDDEN.sub("?", text)
 

@@ -18,10 +18,14 @@ def as_html(result: Result) -> str:
     from html import escape
 
     verdicts = list(result.said())
-    rows = [(v.name, v.verdict, "" if v.at is None else str(v.at), v.why) for v in verdicts]
+    columns = list(dict.fromkeys(column for v in verdicts for column in v.evidence))
+    rows = [
+        (v.name, v.verdict, "" if v.at is None else str(v.at), v.why, *(v.evidence.get(c, "") for c in columns))
+        for v in verdicts
+    ]
     shown = next((v.text for v in verdicts if v.text), "")
     parts = [f'<p style="color:{COLOURS[result.exit_code]}"><b>{escape(result.sentence)}</b></p>']
-    parts += [html_table(("property", "verdict", "at", "why"), rows)] if rows else []
+    parts += [html_table(("property", "verdict", "at", "why", *columns), rows)] if rows else []
     parts += [f"<details><summary>counterexample</summary><pre>{escape(shown)}</pre></details>"] if shown else []
     return "\n".join(parts)
 

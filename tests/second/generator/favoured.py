@@ -44,6 +44,8 @@ class Need:
     features: frozenset[str] = frozenset()
 
 
+# what a protocol with roles does not have, or is refused for
+OF_ONE_KIND = ("MAJORITY", "def on_message(", "transactions=True", "def test_quorum", "is_quorum(s, {q for q in range")
 ELECTS, DISK = "elects=(", "on_disk("
 NEEDS = {
     "heartbeat": Need("datagrams", ("timer == 1",), budgets={"heartbeats": 1}),
@@ -58,6 +60,7 @@ NEEDS = {
     "own_down": Need("", ("def is_down(",), features=frozenset({"own_down"})),
     "choosy": Need("connections", ("def oracle_may_name(",), features=frozenset({"choosy"})),
     "quorums": Need("", ("is_quorum(",), features=frozenset({"quorums"})),
+    "roles": Need("datagrams", ("roles=",), nodes=2, features=frozenset({"roles"})),
     "binding": Need("", ("def takes_other(",), features=frozenset({"binding"})),
 }
 
@@ -118,6 +121,8 @@ def favoured(seed: int, wanted: Sequence[str]) -> Generated:
             continue
         made = builder.built()
         if "system" in made.request and may_count(made.text):
+            continue
+        if "roles" in made.request and any(word in made.text for word in OF_ONE_KIND):
             continue
         if not made.features["order"] and all(word in made.text for word in need.source):
             chosen = network or Random(f"favoured {seed}").choice(NETWORKS[there])

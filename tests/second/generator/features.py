@@ -12,6 +12,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from tests.second.generator.kinds import FLAG, PROCESSES, Cell, Mail, Number
+from tests.second.generator.roles import Roles
 from tests.second.generator.statements import indented
 from tests.second.generator.systems import DRAWS as SYSTEM_DRAWS
 
@@ -62,6 +63,8 @@ class Features:
             chance = random.random()  # drawn in any case: what is drawn after it does not depend on `wanted`
             if chance < SHARE or way.__name__ in self.wanted:
                 names += way(random)
+        if "roles" in self.wanted and self.words.world == "datagrams":
+            names += Roles(self.builder).add(Random(f"{self.builder.seed} feature roles"))
         if "quorums" in self.wanted:  # and in no other: what the seeds of usual campaigns give stays as it is
             names += self.quorums(Random(f"{self.builder.seed} feature quorums"))
         return names

@@ -58,6 +58,8 @@ def request_for(b: Builder, properties: list[str]) -> dict[str, Any]:
         "max_depth": None,
         "properties": properties,
     }
+    if b.roles is not None:
+        request |= {"roles": b.roles, "skew": random.random() < 0.5, "nodes": max(2, nodes)}
     return with_system(request if b.system is None else {**request, "system": b.system})
 
 
@@ -89,7 +91,7 @@ def larger(request: dict[str, Any], random: Random) -> dict[str, Any]:
                 return out
         for name in raisable:
             out["budgets"][name] += 1
-    return out
+    return with_system(out)
 
 
 def smaller(request: dict[str, Any], random: Random) -> dict[str, Any]:
@@ -106,5 +108,4 @@ def smaller(request: dict[str, Any], random: Random) -> dict[str, Any]:
         out["budgets"][random.choice(reducible)] = 0
     elif out["nodes"] > 1:
         out["nodes"] -= 1
-        out = with_system(out)
-    return out
+    return with_system(out)

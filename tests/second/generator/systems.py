@@ -24,10 +24,21 @@ DRAWS = 12  # a multiple of how many there are of each size
 
 def with_system(request: Mapping[str, Any]) -> dict[str, Any]:
     """Return a request whose system is one of as many processes as it has; one that names none stays as it is."""
+    if "roles" in request:
+        return with_roles(request)
     if "system" not in request:
         return dict(request)
     there = SYSTEMS[request["nodes"]]
     return {**request, "quorums": there[request["system"] % len(there)]}
+
+
+def with_roles(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a request with as many processes of two roles as it has processes, and at least one of each."""
+    first, second = request["roles"]
+    nodes = max(2, request["nodes"])
+    few = max(1, nodes // 2) if request["skew"] else 1
+    counts = {first: few, second: nodes - few}
+    return {**request, "nodes": nodes, "budgets": {**request["budgets"], **counts}}
 
 
 def may_count(text: str) -> bool:

@@ -77,6 +77,8 @@ NAMES = [
     "State",
     "Variant",
     "action",
+    "any_of",
+    "any_process",
     "arm_timer",
     "broken",
     "choose",
@@ -91,10 +93,13 @@ NAMES = [
     "ghost",
     "progress",
     "invariant",
+    "is_a",
     "is_down",
     "is_quorum",
     "observation",
     "on_disk",
+    "only",
+    "processes",
     "receives",
     "safety",
     "send",
@@ -164,6 +169,7 @@ class Builder:
         usual: the request does not say how much there is of its world's usual budgets.
         transactions: it abcasts and abdelivers.
         system: which quorum system a request has; None: it counts majorities.
+        roles: the roles of its processes; None: all are alike.
         least, most: of some budgets how much a request has at least, and at most.
     """
 
@@ -175,6 +181,7 @@ class Builder:
         self.least: dict[str, int] = {}
         self.most: dict[str, int] = {}
         self.system: int | None = None
+        self.roles: tuple[str, str] | None = None
         self.random = random = Random(f"second {seed}")
         self.growth = (seed % 16) / 15 * (SMALL if wanted & {"binding", "quorums"} else 1)
         self.words = Vocabulary(
@@ -525,6 +532,7 @@ class Builder:
         constants += [f"{', '.join(names)} = range({len(names)})" for names in sorted(enums)]
         constants += [f'{mail.name} = MessageName("{mail.name}")' for mail in words.mails]
         constants += [r.definition for r in words.records]
+        constants += [f'{role.capitalize()} = NewType("{role.capitalize()}", Node)' for role in self.roles or ()]
         state = ["def state(size):", "    return [", *(f"        {c.declared}," for c in words.cells), "    ]"]
         mails = []
         for mail in words.mails:
@@ -544,7 +552,10 @@ class Builder:
         pieces = [constants, state, messages, *([types] if named else []), *self.parts, whole]
         body = "\n\n\n".join("\n".join(lines) for lines in pieces if lines) + "\n"
         used = [n for n in NAMES if n in set(tokens(body)) and f"def {n}(" not in body]
-        return HEAD.format(seed=self.seed, names="\n    ".join(f"{n}," for n in used)) + "\n" + body
+        head = HEAD.format(seed=self.seed, names="\n    ".join(f"{n}," for n in used))
+        if self.roles:
+            head = head.replace("from zabcheck.language", "from typing import NewType\n\nfrom zabcheck.language", 1)
+        return head + "\n" + body
 
 
 def tokens(text: str) -> list[str]:

@@ -50,7 +50,7 @@ def compared(question: Question, book: Book) -> Difference | str | None:
         r = explorer.run(cluster(), Limits(depth=question.request.get("max_depth")), keep_going=True)
     if r.error:
         return "a step errs"
-    renamer = Renamer(question.plain, question.configuration.quorums)
+    renamer = Renamer(question.plain, question.configuration.quorums, question.configuration.roles)
     wanted: Counter[int] = Counter()
     seen: set[str] = set()
     for k in sorted(range(len(book.keys)), key=lambda k: book.depth[k]):

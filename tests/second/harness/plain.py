@@ -112,9 +112,10 @@ class Renamer:
     Args:
         plain: how a state is written.
         quorums: the quorum system: a renaming takes quorums to quorums, and other sets to others; empty: majorities.
+        roles: "client=2,server=3": a renaming takes each process to one of its role; empty: all are alike.
     """
 
-    def __init__(self, plain: Plain, quorums: str = "") -> None:
+    def __init__(self, plain: Plain, quorums: str = "", roles: str = "") -> None:
         self.plain = plain
         self.nodes = plain.layout.schema.nodes
         everybody = range(self.nodes)
@@ -125,6 +126,11 @@ class Renamer:
             for order in permutations(everybody)
             if all(is_quorum(some) == is_quorum([order[p] for p in some]) for some in sets)
         ]
+        plays = [
+            role for role, _, n in (part.partition("=") for part in roles.split(",") if part) for _ in range(int(n))
+        ]
+        if plays:
+            self.orders = [o for o in self.orders if all(plays[p] == plays[o[p]] for p in everybody)]
         self.known: dict[str, tuple[str, int]] = {}
 
     def orbit(self, text: str) -> tuple[str, int]:

@@ -237,7 +237,7 @@ def symmetric(question: Question, book: Book, code: Compiled, why: str) -> Diffe
         return Difference("symmetric", "renaming does not commute with stepping", [str(problem)])
     if r.error or book.errors:
         return judged("symmetric", question, book, r)
-    renamer = Renamer(question.plain, question.configuration.quorums)
+    renamer = Renamer(question.plain, question.configuration.quorums, question.configuration.roles)
     wanted: dict[str, int] = {}
     for k in sorted(range(len(book.keys)), key=lambda k: book.depth[k]):
         wanted.setdefault(renamer.orbit(book.keys[k])[0], k)
@@ -332,7 +332,7 @@ def sleeping(question: Question, book: Book, symmetry: bool, explore: Explore) -
 
 def orbit_or_self(question: Question, symmetry: bool) -> Callable[[str], str]:
     """What stands for a state: with symmetry the least of its renamings."""
-    renamer = Renamer(question.plain, question.configuration.quorums)
+    renamer = Renamer(question.plain, question.configuration.quorums, question.configuration.roles)
     return lambda text: renamer.orbit(text)[0] if symmetry else text
 
 

@@ -1,17 +1,11 @@
 "use strict";
+const { make, folded } = page;
 // A walk through the steps of a run: by keys, by clicks, by #step-17. Everything shown is set as text, never as markup.
 const runs = [...document.querySelectorAll("section.run")].map(section => {
   const data = JSON.parse(section.querySelector("script.data").textContent);
   const panel = section.querySelector(".panel"), now = panel.querySelector(".now"), state = panel.querySelector(".state");
   const items = [...section.querySelectorAll("ol.steps > li")];
   let at = 0;
-
-  function make(name, said, kind) {
-    const out = document.createElement(name);
-    if (said !== undefined) out.textContent = said;
-    if (kind) out.className = kind;
-    return out;
-  }
 
   function value(cell, step) {
     let out = "";
@@ -53,15 +47,8 @@ const runs = [...document.querySelectorAll("section.run")].map(section => {
     const out = make("table"), found = rows(step, fields, only, columns);
     if (!found.length) return make("p", "nothing", "faint");
     const head = make("tr");
-    head.append(make("th"), ...columns.map(k => make("th", data.processes[k])));
+    head.append(make("td"), ...columns.map(k => make("th", data.processes[k])));
     out.append(head, ...found);
-    return out;
-  }
-
-  function folded(title, inside, open) {
-    const out = make("details");
-    out.open = open;
-    out.append(make("summary", title), inside);
     return out;
   }
 
@@ -71,36 +58,48 @@ const runs = [...document.querySelectorAll("section.run")].map(section => {
     at = step;
     panel.hidden = false;
     for (const x of section.querySelectorAll(".chosen")) x.classList.remove("chosen");
-    for (const x of section.querySelectorAll(`.diagram g.ground[data-step="${step}"]`)) x.classList.add("chosen");
+    for (const x of grounds(step)) x.classList.add("chosen");
     items.forEach((li, k) => li.classList.toggle("now", k + 1 === step));
     const copy = items[step - 1].cloneNode(true);
     copy.removeAttribute("id");
     now.replaceChildren(make("h4", `Step ${step} of ${data.count}`), ...copy.childNodes);
     for (const d of state.querySelectorAll("details")) opened.set(d.firstChild.textContent, d.open);
-    const of = kept => data.fields.filter(f => f.kept === kept);
-    const part = (title, fields, only, usual) => folded(title, table(step, fields, only), opened.get(title) ?? usual);
+    const part = (title, kept, only, usual) => {
+      const fields = data.fields.filter(f => f.kept === kept);
+      return fields.length ? [folded(title, table(step, fields, only), opened.get(title) ?? usual)] : [];
+    };
     state.replaceChildren(
-      part("What changed, before \u2192 after", of("process"), true, true),
-      part("The whole state", of("process"), false, false),
-      part("The network", of("network"), false, false),
-      part("What the checker notes", of("checker"), false, false),
+      ...part("What changed, before \u2192 after", "process", true, true),
+      ...part("The whole state", "process", false, false),
+      ...part("The network", "network", false, false),
+      ...part("What the checker notes", "checker", false, false),
     );
-    if (scroll) {
-      const row = section.querySelector(`.diagram g.step[data-step="${step}"]`);
-      if (row) row.scrollIntoView({ block: "center", inline: "nearest" });
-    }
+    if (!scroll) return;
+    unfold(items[step - 1].closest("details.steps-folded")?.dataset.part);
+    const row = grounds(step).find(x => x.getClientRects().length);
+    if (row) row.scrollIntoView({ block: "center", inline: "nearest" });
   }
 
-  function go(step) {
+  // a step's ground in the diagram, of which there is one for a phone and one for what is wider
+  const grounds = step => [...section.querySelectorAll(`.diagram g.ground[data-step="${step}"]`)];
+
+  // a stretch is folded in the diagram and in the text alike
+  const stretches = [...section.querySelectorAll("details.steps-folded")];
+  function unfold(part, open = true) {
+    for (const e of stretches) if (e.dataset.part === part) e.open = open;
+  }
+  for (const e of stretches) e.addEventListener("toggle", () => unfold(e.dataset.part, e.open));
+
+  // from one step to the next no trace is left for Back; of a jump one is
+  function go(step, jump = true, scroll = true) {
     const to = Math.min(data.count, Math.max(1, step));
-    if (data.count) {
-      history.replaceState(null, "", `#${section.dataset.name}step-${to}`);
-      show(to, true);
-    }
+    if (!data.count) return;
+    page.go(`${section.dataset.name}step-${to}`, jump);
+    show(to, scroll);
   }
 
   const moves = {
-    first: () => go(1), last: () => go(data.count), on: () => go(at + 1), back: () => go(at - 1),
+    first: () => go(1), last: () => go(data.count), on: () => go(at + 1, false), back: () => go(at - 1, false),
     next: () => go(data.named.find(n => n > at) ?? at), before: () => go(data.named.findLast(n => n < at) ?? at),
   };
   section.addEventListener("click", event => {
@@ -109,8 +108,7 @@ const runs = [...document.querySelectorAll("section.run")].map(section => {
     if (button) moves[button.dataset.go]();
     else if (place && !String(getSelection())) {
       if (event.target.closest("a")) event.preventDefault();
-      history.replaceState(null, "", `#${section.dataset.name}step-${place.dataset.step}`);
-      show(Number(place.dataset.step), !!event.target.closest("a"));
+      go(Number(place.dataset.step), true, !!event.target.closest("a"));
     }
   });
   const run = { section, data, moves, show };
@@ -126,14 +124,14 @@ document.addEventListener("keydown", event => {
   current.moves[move]();
 });
 
-function linked() {
-  const found = /^#(.*)step-(\d{1,6})$/.exec(location.hash);
+function showAll() {
+  for (const run of runs) run.show(run.data.named.at(-1) ?? Math.min(1, run.data.count), false);
+}
+showAll();
+page.arrive(place => {
+  const found = /^(.*)step-(\d{1,6})$/.exec(place);
   const run = found && runs.find(r => r.section.dataset.name === found[1]);
-  if (!run) return false;
+  if (!run) return place ? undefined : showAll();
   current = run;
   run.show(Number(found[2]), true);
-  return true;
-}
-for (const run of runs) run.show(run.data.named.at(-1) ?? Math.min(1, run.data.count), false);
-addEventListener("hashchange", linked);
-if (linked()) addEventListener("load", () => requestAnimationFrame(linked));
+});

@@ -34,8 +34,9 @@ def has_queued(s: State, p: Node) -> bool:
 
 @action(when=has_queued, name="sync thread")
 def log_next(s: State, p: Node) -> None:
-    """SyncRequestProcessor: append, flush (force), then AckRequestProcessor or SendAckRequestProcessor. One step of one
-    transaction: a batch is several of them, whose crashes between lose no more."""
+    """SyncRequestProcessor.run: FileTxnLog.append, SyncRequestProcessor.flush (FileTxnLog.commit forces), then
+    AckRequestProcessor.processRequest or SendAckRequestProcessor.processRequest. One step of one transaction: a batch
+    is several of them, whose crashes between lose no more."""
     zxid = s.sync_queue[p][0]
     s.sync_queue[p].remove(0)
     s.log[p].append(zxid)
@@ -47,9 +48,8 @@ def log_next(s: State, p: Node) -> None:
 
 @action(when=has_queued, budget="write_errors", name="log write fails")
 def log_fails(s: State, p: Node) -> None:
-    """SyncRequestProcessor meets an IOException: nothing of its queue is logged, the server's state is ERROR, and the
-    main
-    thread ends the term in the same process (ZooKeeperServerListenerImpl)."""
+    """SyncRequestProcessor.run meets an IOException: nothing of its queue is logged, the server's state is ERROR, and
+    the main thread ends the term in the same process (ZooKeeperServerListenerImpl.notifyStopping)."""
     s.sync_queue[p].clear()
     shut_down(s, p)
 
@@ -124,8 +124,8 @@ def removes_apart(s: State) -> bool:
 
 @action(when=has_committed, name="commit thread")
 def apply_next(s: State, p: Node) -> None:
-    """CommitProcessor, FinalRequestProcessor; of a leader ToBeAppliedRequestProcessor, which takes it from
-    toBeApplied."""
+    """CommitProcessor.run, FinalRequestProcessor.applyRequest; of a leader ToBeAppliedRequestProcessor.processRequest,
+    which takes it from toBeApplied."""
     if has_applied(s, p):
         s.to_be_applied[p].remove(0)
     else:

@@ -22,8 +22,9 @@ def shut_down(s: State, p: Node) -> None:
 
 
 def end_leader(s: State, p: Node) -> None:
-    """The chain of LeaderZooKeeperServer: the sync thread is drained, then fastForwardDataBase. That its last own
-    acknowledgements may still commit is left out: the COMMITs go to connections that are being closed."""
+    """LeaderZooKeeperServer.shutdownComponents, ZooKeeperServer.shutdownComponents: the sync thread is drained, then
+    fastForwardDataBase. That its last own acknowledgements may still commit is left out: the COMMITs go to connections
+    that are being closed."""
     drain(s, p)
     fast_forward(s, p)
 
@@ -35,8 +36,8 @@ def end_running(s: State, p: Node) -> None:
 
 
 def end_starting(s: State, p: Node) -> None:
-    """The server does not run yet: nothing, but that an interrupted SNAP clears the database (3.6.3: ZOOKEEPER-3642).
-    It is read from the disk again when the next election begins."""
+    """Learner.shutdown where the server does not run yet: nothing, but that an interrupted SNAP clears the database
+    (3.6.3: ZOOKEEPER-3642). It is read from the disk again when the next election begins."""
     if is_half_made(s, p):
         clear_interrupted(s, p)
 

@@ -104,7 +104,8 @@ def cut_log(s: State, p: Node, zxid: int) -> bool:
 
 
 def first_from(s: State, p: Node, zxid: int) -> int:
-    """Where FileTxnIterator stands: the first record that is not earlier; 0: there is none."""
+    """Where FileTxnIterator.init stands (FileTxnIterator.next, FileTxnIterator.goToNextLog): the first record
+    that is not earlier; 0: there is none."""
     first = 0
     for other in s.log[p]:
         if first == 0 and other >= zxid:

@@ -6,17 +6,24 @@ import re
 from collections.abc import Mapping
 from xml.sax.saxutils import escape, quoteattr
 
-__all__ = ["FORBIDDEN", "Attributes", "tag", "text"]
+__all__ = ["FORBIDDEN", "Attributes", "tag", "text", "visible"]
 
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, 2.2
+# Characters that show text in another place than where it stands, or end a line that does not end.
+MOVING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 Attributes = Mapping[str, str | float]
 
 
+def visible(said: str) -> str:
+    """Text in which what no document may hold, or what moves other text, is shown as a box."""
+    return MOVING.sub("\N{REPLACEMENT CHARACTER}", FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", said))
+
+
 def text(said: str) -> str:
-    """Text between tags; what no document may hold is shown as a box."""
-    return escape(FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", said))
+    """Text between tags."""
+    return escape(visible(said))
 
 
 def tag(name: str, attributes: Attributes | None = None, inside: str = "") -> str:
@@ -33,4 +40,4 @@ def tag(name: str, attributes: Attributes | None = None, inside: str = "") -> st
 def value(given: str | float) -> str:
     """The value of an attribute, in its quotes."""
     said = given if isinstance(given, str) else f"{given:.1f}".removesuffix(".0")
-    return quoteattr(FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", said))
+    return quoteattr(visible(said))

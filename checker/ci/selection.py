@@ -1,0 +1,55 @@
+"""Which checks of a file are run, and what comes of them."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+
+from checker.ci.changed import touched
+from checker.ci.configuration import Check, Matrix, MatrixError
+from checker.ci.judging import far_ahead, left_out
+from checker.ci.result import CheckResult
+from checker.ci.running import asked_by, outcomes
+from checker.report.progress import StatusLine
+from checker.requests.model import near
+
+__all__ = ["chosen", "result_of"]
+
+
+def chosen(matrix: Matrix, only: Sequence[str], revision: str | None) -> dict[str, str]:
+    """Return the checks that are left out, each with why.
+
+    Raises:
+        MatrixError: there is no such check, or no such commit.
+    """
+    names = [c.name for c in matrix.checks]
+    for name in only:
+        if name not in names:
+            raise MatrixError(f"there is no check {name!r}{near(name, names) or '; there are ' + ', '.join(names)}")
+    out = {name: "another was asked for" for name in names if only and name not in only}
+    if revision is not None:
+        kept = {c.name for c in touched(matrix, revision)}
+        out |= {name: f"nothing that it rests on has changed since {revision}" for name in names if name not in kept}
+    return out
+
+
+def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: str = "check") -> CheckResult:
+    """Run the checks that are not left out.
+
+    Raises:
+        MatrixError: a question is wrong.
+    """
+    asked = asked_by(matrix, [c for c in matrix.checks if c.name not in left])
+    with StatusLine() as line:
+        begun = iter(range(1, len(asked) + 1))
+
+        def watch(check: Check) -> None:
+            said = f"{check.name} ({next(begun)} of {len(asked)})"
+            if line.terminal:
+                line.show(said)
+            elif line.due_seldom():
+                line.say(said)
+
+        found = {o.check.name: o for o in outcomes(asked, matrix.known, today, watch)}
+    whole = [found.get(c.name) or left_out(c, left[c.name]) for c in matrix.checks]
+    return CheckResult(matrix.path, whole, what, warnings=far_ahead(matrix.known, today))

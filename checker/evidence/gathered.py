@@ -1,0 +1,266 @@
+"""Put evidence of other kinds beside the report of an exploration."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from checker.errors import NoVerdict, RequestError
+from checker.evidence import sources, store
+from checker.report.evidence import (
+    COMPUTED,
+    INDUCTIVE,
+    NOT_COMPUTED,
+    PROOF,
+    RECORDED,
+    REFINEMENT,
+    REFINES,
+    Evidence,
+    Gathered,
+)
+from checker.report.report import Report, command_words
+from checker.report.result import VIOLATED
+from checker.requests.clauses import ClausesRequest
+from checker.requests.exploration import ALL_EVIDENCE, EXPLORED, QUICK, ExploreRequest
+from checker.requests.induct import InductRequest
+from checker.requests.model import ModelRequest
+from checker.requests.prove import ProveRequest
+from checker.requests.refine import RefineRequest
+
+if TYPE_CHECKING:
+    from checker.evidence.store import Entry
+    from checker.requests.request import Request
+    from invariants.registry import Property
+    from zabspec.model import Configuration
+
+__all__ = ["NODES", "Tell", "with_evidence"]
+
+NODES, TXNS = 3, 2  # which evidence for zab is about
+ZAB = "zab"
+
+# Called with what is done at the moment.
+Tell = Callable[[str], None]
+Compute = Callable[[Any, str, Tell], "Entry"]
+
+
+class Interrupted(Exception):
+    """Ctrl-C ended a computation."""
+
+
+@dataclass(frozen=True)
+class Applicable:
+    """One kind of evidence for a text: the request that makes it, and the command of that request.
+
+    Attributes:
+        of_text: whether it is about the executable text, and not about abstract ZAB alone.
+    """
+
+    kind: str
+    request: Request
+    command: str
+    bounds: str
+    nodes: int = 0
+    of_text: bool = True
+
+
+def with_evidence(report: Report, request: ExploreRequest, tell: Tell | None = None) -> Report:
+    """Return the report with the evidence that there is for the text it explored.
+
+    What is recorded or was computed before is shown. Beyond that `--evidence quick` makes the proof, if the text is
+    known to refine what is proved; `all` computes everything that applies.
+
+    Raises:
+        RequestError, NoVerdict: as of the commands that compute.
+    """
+    if request.evidence == EXPLORED:
+        return report
+    whole = request.evidence == ALL_EVIDENCE
+    none = why_none(report.configuration)
+    if none:
+        return replace(report, evidence=Gathered(nothing=none if whole else ""))
+    asked = asked_of(report.configuration, request)
+    if not asked:
+        nothing = f"there is no inductive invariant and no proof of {report.configuration.protocol}"
+        return replace(report, evidence=Gathered(nothing=nothing if whole else ""))
+    if not whole and not speaks_of_itself(report):
+        return report
+    tell = tell or (lambda _: None)
+    try:
+        pieces = pieces_of(asked, request, tell)
+    except Interrupted:
+        pieces = pieces_of(asked, replace(request, evidence=EXPLORED), tell)
+    return replace(report, evidence=Gathered(pieces, names_of(report), all_command(report)))
+
+
+def pieces_of(asked: Sequence[Applicable], request: ExploreRequest, tell: Tell) -> list[Evidence]:
+    """Return a piece of evidence of each kind; the proof last, since by default it depends on the refinement.
+
+    Raises:
+        Interrupted: Ctrl-C ended a computation.
+    """
+    out: list[Evidence] = []
+    for one in sorted(asked, key=lambda one: one.kind == PROOF):
+        refined = any(e.kind == REFINEMENT and e.claims.get("") == REFINES for e in out)
+        # within a time limit nothing is begun that could pass it
+        quick = request.evidence == QUICK and one.kind == PROOF and refined and request.time_limit is None
+        out.append(piece(one, request.evidence == ALL_EVIDENCE or quick, tell))
+    return out
+
+
+def speaks_of_itself(report: Report) -> bool:
+    """Whether evidence is worth a word where nobody asks for it: of `zab` and its variants unless a run violates a
+    property, of a user protocol if it marks clauses."""
+    from zabspec.protocols.registry import NAMES, PROTOCOLS
+
+    protocol = report.configuration.protocol
+    if protocol == ZAB:
+        return report.overall != VIOLATED
+    return protocol not in NAMES and bool(PROTOCOLS[protocol].claims)
+
+
+def why_none(c: Configuration) -> str:
+    """Return why evidence that there is for a protocol is not of what was explored; empty: it is."""
+    if c.quorums:
+        return "evidence beside exploring is of majorities, and none is shown with --quorums"
+    if c.start:
+        return "evidence beside exploring is of runs from the initial state, and none is shown with --start"
+    if c.protocol != ZAB:
+        return ""
+    if c.network != "fifo":
+        return f"evidence beside exploring is of the paper's channels, and none is shown over network {c.network}"
+    if c.nodes != NODES or c.txns > TXNS:
+        at = f"{NODES} nodes and at most {TXNS} transactions"
+        return f"evidence beside exploring is of {at}, and none is shown for other sizes"
+    if c.partitions or c.max_epoch or c.channel:
+        return "evidence beside exploring is without partitions, and without --max-epoch and --channel"
+    return ""
+
+
+def asked_of(c: Configuration, request: ExploreRequest) -> list[Applicable]:
+    """Return the kinds of evidence that apply to a protocol; none: no kind does."""
+    from invariants.inductive.argument import argument_of
+
+    if c.protocol == ZAB:
+        return of_zab(c.variant)
+    argument = argument_of(c.protocol)
+    if argument is None or not argument.every:
+        return []
+    asked = InductRequest(request.model)
+    words = command_words(request.as_json().get("model"))
+    command = " ".join(["zabcheck", "induct", *(words or [f"--protocol {quote(c.protocol)}"])])
+    return [Applicable(INDUCTIVE, asked, command, f"{c.nodes} nodes", c.nodes)]
+
+
+def of_zab(variant: str) -> list[Applicable]:
+    """Return the evidence of `zab`, or of a variant of it, at the sizes that evidence is recorded for."""
+    changed = f" --variant {quote(variant)}" if variant else ""
+    induct = InductRequest(ModelRequest(ZAB, variant, nodes=NODES, txns=TXNS))
+    refine = RefineRequest(variant, nodes=NODES, txns=TXNS)
+    at = f"{NODES} nodes, {TXNS} transactions"
+    return [
+        Applicable(INDUCTIVE, induct, f"zabcheck induct{changed} --nodes {NODES} --txns {TXNS}", at, NODES),
+        Applicable(
+            REFINEMENT, refine, f"zabcheck refine{changed} --nodes {NODES} --txns {TXNS}", f"{at}, 1 timeout", NODES
+        ),
+        Applicable(PROOF, ProveRequest(), "zabcheck prove", "abstract ZAB, any number of nodes", of_text=False),
+    ]
+
+
+def piece(asked: Applicable, compute: bool, tell: Tell) -> Evidence:
+    """Return a piece of evidence: recorded, computed on this machine before, computed now, or none.
+
+    Raises:
+        RequestError, NoVerdict: as of the command that computes.
+    """
+    from checker.evidence import computing
+
+    digest, request = sources.digest(asked.kind), asked.request.as_json()
+    found, status = None, RECORDED
+    if is_installed_text(asked):
+        found = store.recorded(asked.kind, digest, request)
+    text = text_digest(asked.request) if found is None and asked.of_text else ""
+    if found is None:
+        found, status = store.kept(asked.kind, digest, request, text), COMPUTED
+    if found is None and compute:
+        by_kind: dict[str, Compute] = {
+            INDUCTIVE: computing.inductive, REFINEMENT: computing.refinement, PROOF: computing.proof,
+        }  # fmt: skip
+        try:
+            found = by_kind[asked.kind](asked.request, digest, tell)
+        except (RequestError, NoVerdict, ImportError) as problem:  # also where z3 is there and cannot be loaded
+            return Evidence(asked.kind, NOT_COMPUTED, asked.bounds, asked.command, why=str(problem), nodes=asked.nodes)
+        except KeyboardInterrupt:  # the exploration has its report all the same
+            raise Interrupted from None
+        if sources.still(asked.kind, digest):
+            store.keep(asked.kind, found, text)
+    if found is None:
+        return Evidence(asked.kind, NOT_COMPUTED, asked.bounds, asked.command, nodes=asked.nodes)
+    bounds = found.bounds if is_of_zab(asked) else "; ".join(found.assumptions)
+    return Evidence(asked.kind, status, bounds, asked.command, found.claims, found.digest, found.why, asked.nodes)
+
+
+def is_of_zab(asked: Applicable) -> bool:
+    """Whether what is asked about is `zab`, a variant of it, or abstract ZAB, whose assumptions a few words name. Those
+    of a user protocol may be any (how often a budget that its text counts is spent), and stand beside its claims."""
+    return not isinstance(asked.request, ClausesRequest) or asked.request.model.protocol == ZAB
+
+
+def is_installed_text(asked: Applicable) -> bool:
+    """Whether what is asked about is the text that comes with the package, unchanged, as it is loaded now."""
+    if not asked.of_text:
+        return True
+    model = asked.request.model if isinstance(asked.request, ClausesRequest) else None
+    variant = asked.request.variant if isinstance(asked.request, RefineRequest) else model.variant if model else ""
+    if variant or (model is not None and model.protocol != ZAB):
+        return False
+    from zabspec.protocols.registry import PROTOCOLS
+
+    file = getattr(PROTOCOLS[ZAB].text.module, "__file__", None)
+    return file is not None and Path(file).resolve() == sources.TOP / "zabspec" / "zab.py"
+
+
+def text_digest(request: Request) -> str:
+    """Return a digest of a protocol and its properties as they are loaded, for what is kept on this machine."""
+    from invariants import properties_of
+    from invariants.binding import full_namespace
+    from invariants.inductive.argument import argument_of
+    from zabspec.language.cache_key import digest_of, program_digest
+    from zabspec.model import Model
+
+    if isinstance(request, RefineRequest):
+        c = request.exploration().model.configuration()
+    elif isinstance(request, ClausesRequest):
+        c = request.whole_configuration()
+    else:
+        raise TypeError(f"a request of kind {request.kind} is about no text")
+    model = Model(c)
+    program, argument = model.program, argument_of(c.protocol)
+    every: tuple[Property, ...] = (*properties_of(c.protocol), *(argument.every if argument else ()))
+    return digest_of(
+        program_digest(program.layout, full_namespace(model), program.types, program.handlers, program.steps),
+        [(p.name, p.of, p.holds, p.witness) for p in every],
+        sys.implementation.cache_tag,
+    )
+
+
+def names_of(report: Report) -> frozenset[str]:
+    """Return the properties of a report that claims of their name are about, and that no run violates."""
+    from invariants import properties_of
+
+    known = properties_of(report.configuration.protocol)
+    broken = report.exploration.violations
+    return frozenset(p.name for p in report.listed if p.name not in broken and any(q is p or q == p for q in known))
+
+
+def all_command(report: Report) -> str:
+    """Return the command that computes all evidence beside this exploration; empty: it cannot be said in flags."""
+    request = report.request or {}
+    words = command_words(request.get("model"))
+    if words is None:
+        return ""
+    depth = [f"--depth {report.limits.depth}"] if report.limits.depth is not None else []
+    return " ".join(["zabcheck", *words, *depth, "--evidence all"])

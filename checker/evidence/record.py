@@ -1,0 +1,93 @@
+"""Record the evidence that comes with the package, or say what of it is stale.
+
+    python -m checker.evidence.record             computes what is stale: minutes of CPU time
+    python -m checker.evidence.record --check     names what is stale, and computes nothing: 1 if anything is
+
+Every kind of evidence for `zab` but the proof is recorded: the proof takes seconds, and every machine makes its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from checker.evidence import computing, sources, store
+from checker.evidence.gathered import Applicable, Compute, of_zab
+from checker.report.evidence import INDUCTIVE, REFINEMENT
+from checker.requests.induct import InductRequest
+from checker.requests.request import Request
+from zabspec.files import write_whole
+
+__all__ = ["main", "stale"]
+
+COMPUTE: dict[str, Compute] = {INDUCTIVE: computing.inductive, REFINEMENT: computing.refinement}
+
+
+def stale(file: Path = store.RECORDED_FILE) -> list[Applicable]:
+    """Return the kinds of evidence that are not recorded for the sources as they are."""
+    every = [one for one in of_zab("") if one.kind in COMPUTE]
+    return [
+        one for one in every
+        if store.recorded(one.kind, sources.digest(one.kind), one.request.as_json(), file) is None
+    ]  # fmt: skip
+
+
+def record(file: Path, stale_ones: Sequence[Applicable]) -> bool:
+    """Compute evidence and write it to the file, each kind as soon as it is there.
+
+    Returns:
+        Whether all of it was decided: what was not is not recorded.
+    """
+    whole = True
+    for one in stale_ones:
+        began = spent()
+        computed = COMPUTE[one.kind](patient(one.request), sources.digest(one.kind), lambda _: None)
+        entry = replace(computed, request=one.request.as_json())
+        if not entry.digest or not entry.final or not sources.still(one.kind, entry.digest):
+            print(
+                f"{one.kind}: undecided, or its sources have changed, and not recorded; {entry.why}",
+                file=sys.stderr,
+                flush=True,
+            )
+            whole = False
+            continue
+        said = entry.why or f"{len(entry.claims)} claims"
+        print(f"{one.kind}: {spent() - began:.0f} s of CPU time, {entry.bounds}; {said}", file=sys.stderr, flush=True)
+        content = json.dumps(store.read(file) | {one.kind: entry.as_json()}, indent=1, sort_keys=True) + "\n"
+        write_whole(file, content.encode())
+    return whole
+
+
+def patient(request: Request) -> Request:
+    """Return a request with more time: no answer that is decided depends on it, and a busy machine decides later."""
+    return replace(request, query_limit=600.0, time_limit=7200.0) if isinstance(request, InductRequest) else request
+
+
+def spent() -> float:
+    """Return the CPU seconds of this process and of those that it has waited for."""
+    usages = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in usages)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the module as a program."""
+    parser = argparse.ArgumentParser(prog="python -m checker.evidence.record", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--check", action="store_true", help="compute nothing")
+    parser.add_argument("--file", type=Path, default=store.RECORDED_FILE, help="instead of that of the package")
+    given = parser.parse_args(arguments)
+    left = stale(given.file)
+    if given.check:
+        for one in left:
+            print(f"{one.kind}: not recorded for these sources; made by: {one.command}", file=sys.stderr)
+        return 1 if left else 0
+    return 0 if record(given.file, left) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,113 @@
+"""Which files each kind of evidence depends on, and a digest of them.
+
+A digest is of the bytes of the files: a byte changed anywhere in them, in a comment too, makes recorded evidence stale.
+A file that is found by lying in a folder (`invariants/`) is covered by a pattern, so a new one changes the digest too.
+`tests/evidence/test_sources.py` holds the patterns against what the code imports.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from checker.report.evidence import INDUCTIVE, PROOF, REFINEMENT
+
+__all__ = ["SOURCES", "digest", "files", "solver_version", "still"]
+
+FORMAT = 1
+TOP = Path(__file__).resolve().parent.parent.parent  # the packages lie beside each other, in a tree and installed
+
+PACKAGES = ("checker", "invariants", "zabspec")
+REQUESTS = (
+    "checker/requests/bounded.py", "checker/requests/exploration.py", "checker/requests/explore.py",
+    "checker/requests/model.py", "checker/requests/properties.py", "checker/requests/quorum_system.py",
+    "checker/requests/ready.py", "checker/requests/request.py", "checker/requests/restart.py",
+    "checker/requests/running.py", "checker/search/code.py", "checker/search/kernel.py", "checker/search/premises.py",
+    "checker/search/search.py",
+)  # fmt: skip
+# The protocol with its variants, its worlds, the language it is written in, and the properties.
+TEXT = (
+    "zabspec/*.py", "zabspec/language/*.py", "zabspec/worlds/*.py", "zabspec/authoring/*.py",
+    "zabspec/protocols/__init__.py", "zabspec/protocols/registry.py", "zabspec/protocols/zab_*.py",
+    "zabspec/protocols/ladis.py", "zabspec/simulator/__init__.py", "zabspec/simulator/connections.py",
+    "zabspec/simulator/datagrams.py", "zabspec/simulator/mail.py", "invariants/*.py", "invariants/inductive/*.py",
+    "invariants/inductive/*.txt", "checker/explore/*.py", *REQUESTS,
+)  # fmt: skip
+COMPUTING = ("checker/evidence/computing.py",)
+
+SOURCES: Mapping[str, tuple[str, ...]] = {
+    INDUCTIVE: (
+        *TEXT, *COMPUTING, "checker/symbolic/*.py", "checker/refinement/masks.py",
+        "checker/requests/induct.py", "checker/requests/clauses.py",
+    ),
+    REFINEMENT: (
+        *TEXT, *COMPUTING, "checker/refinement/*.py", "zabspec/abstract/*.py", "checker/requests/refine.py",
+        "checker/proof/circuit.py", "checker/proof/finite.py", "checker/proof/meaning.py", "checker/proof/stepping.py",
+        "checker/symbolic/abandoned.py", "checker/symbolic/smt2.py", "checker/symbolic/solver.py",
+    ),
+    PROOF: (
+        *COMPUTING, "checker/proof/*.py", "checker/proof/*.txt", "zabspec/abstract/*.py", "checker/symbolic/*.py",
+        "checker/requests/prove.py", "checker/requests/request.py", "zabspec/deprecated.py", "zabspec/ensemble.py",
+        "zabspec/files.py", "zabspec/limits.py", "zabspec/quorums.py", "zabspec/signals.py",
+    ),
+}  # fmt: skip
+
+
+def files(kind: str, top: Path = TOP) -> Iterator[Path]:
+    """Yield the files that evidence of a kind depends on, in order.
+
+    Raises:
+        FileNotFoundError: a pattern has no file, as where the packages are not files.
+    """
+    for pattern in SOURCES[kind]:
+        found = sorted(top.glob(pattern))
+        if not found:
+            raise FileNotFoundError(f"there is no {pattern} in {top}")
+        yield from found
+
+
+@cache
+def digest(kind: str, top: Path = TOP) -> str:
+    """Return a digest of all that evidence of a kind depends on; empty: it is not known what that is."""
+    solver = solver_version()  # the refinement check asks none, and stands on what the proof is written in
+    if not solver:
+        return ""
+    if any(not is_here(package, top) for package in PACKAGES):
+        return ""
+    whole = hashlib.sha256(f"{FORMAT} {kind} {solver}\n".encode())
+    try:
+        for path in files(kind, top):
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+            whole.update(f"{path.relative_to(top).as_posix()} {content}\n".encode())
+    except OSError:
+        return ""
+    return whole.hexdigest()
+
+
+def still(kind: str, digest_before: str) -> bool:
+    """Whether what was computed is of these sources and this solver: no file was changed while it took place, and the
+    solver that was loaded is the one that is installed."""
+    solver = sys.modules.get("z3")
+    if solver is not None and not solver_version().startswith(solver.get_version_string()):
+        return False
+    digest.cache_clear()
+    return digest(kind) == digest_before
+
+
+def is_here(package: str, top: Path) -> bool:
+    """Whether a package that is loaded is that of the files: another of its name may come first where Python looks."""
+    file = getattr(sys.modules.get(package), "__file__", None)
+    return top != TOP or file is None or Path(file).resolve() == TOP / package / "__init__.py"
+
+
+def solver_version() -> str:
+    """Return the version of the installed z3, without loading it; empty: it is not known."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("z3-solver")
+    except PackageNotFoundError:
+        return ""

@@ -1,0 +1,81 @@
+"""Properties of what was delivered, judged at the delivery (docs/reduction.md).
+
+Who delivered what tells states apart as long as some property asks it of every state. Where a property follows from
+others that ask only what is delivered now, these are judged in its place, and states that differ in the rest are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from types import ModuleType
+
+from checker.explore.result import Exploration
+from invariants.registry import NO_RUNTIME_ERROR, Property
+from zabspec.language import Field
+from zabspec.model import Model
+from zabspec.worlds import deliveries
+
+__all__ = ["AtDelivery", "DeliveryModel"]
+
+
+class DeliveryModel(Model):
+    """A model each of whose steps says what it delivers."""
+
+    @property
+    def extension(self) -> str:
+        return "what a step delivers"
+
+    @property
+    def observing(self) -> tuple[ModuleType, ...]:
+        return (*super().observing, deliveries)
+
+    @property
+    def also_said(self) -> tuple[Field, ...]:
+        return deliveries.delivery_fields(self.configuration.txns)
+
+
+@dataclass(frozen=True)
+class AtDelivery:
+    """Which properties are judged by what they follow from.
+
+    Attributes:
+        judged: all that a report judges.
+        replaced: of these the ones that are judged by others.
+    """
+
+    judged: tuple[Property, ...]
+    replaced: tuple[Property, ...]
+
+    @classmethod
+    def of(cls, model: Model, judged: Sequence[Property], unmet: Collection[str]) -> AtDelivery:
+        """Return what is to be judged so: what follows from others, and has its premise met already. Nothing is where a
+        run may begin with something delivered."""
+        begins_empty = model.protocol.transactions and not any(map(len, model.program.initial().delivered))
+        replaced = (p for p in judged if p.follows_from and p.name not in unmet)
+        return cls((*judged,), tuple(replaced) if begins_empty else ())
+
+    @property
+    def asked(self) -> tuple[Property, ...]:
+        """What a search judges."""
+        kept = [p for p in self.judged if p not in self.replaced]
+        implying = dict.fromkeys(q for p in self.replaced for q in p.follows_from)
+        return (*kept, *(p for p in implying if p not in kept))
+
+    def believed(self, r: Exploration) -> bool:
+        """Return whether what a search found says anything of what was replaced: whether it broke nothing of what only
+        stands for that."""
+        return not {p.name for p in self.asked if p not in self.judged} & {*r.violations, *r.suspected}
+
+    def told(self, r: Exploration) -> Exploration:
+        """Return what a search found, as a report has it: of what only stands for a property it says nothing."""
+        names = {p.name for p in self.judged}
+        how = f"; {' and '.join(p.name for p in self.replaced)} judged where something is delivered"
+        return replace(
+            r,
+            properties=self.judged,
+            witnessed={name: depth for name, depth in r.witnessed.items() if name in names},
+            violations={name: v for name, v in r.violations.items() if name in (*names, NO_RUNTIME_ERROR.name)},
+            suspected=tuple(name for name in r.suspected if name in (*names, NO_RUNTIME_ERROR.name)),
+            merged=r.merged and r.merged + how * bool(self.replaced),
+        )

@@ -1,0 +1,50 @@
+"""A reader's pager for what is longer than the terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import sys
+
+__all__ = ["paged"]
+
+USUAL = "less"
+LESS = "FRX"  # as git has it: ends where all fits, shows colours, and leaves the text on the screen
+
+
+def paged(text: str) -> bool:
+    """Show text in the pager that PAGER names (`less` if nothing does), and return whether it was shown: only on a
+    terminal, one that somebody types at, and if it is longer. `PAGER=` and `PAGER=cat` are none.
+
+    Only for answers that are lists to look through: what waits for a key would stop a script that has a terminal.
+    """
+    if sys.stdout is not sys.__stdout__ or not all(
+        stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)
+    ):
+        return False
+    if text.count("\n") < shutil.get_terminal_size().lines or os.environ.get("TERM", "dumb") == "dumb":
+        return False
+    try:
+        words = shlex.split(os.environ.get("PAGER", USUAL))
+    except ValueError:  # a quote that is not closed
+        return False
+    if not words or words[0] == "cat" or shutil.which(words[0]) is None:
+        return False
+    return shown_by(words, text)
+
+
+def shown_by(words: list[str], text: str) -> bool:
+    """Run a pager; return whether it ended well. Where it did not, nobody can say what was seen of the text."""
+    import subprocess
+
+    sys.stdout.flush()
+    try:
+        pager = subprocess.Popen(words, stdin=subprocess.PIPE, env={"LESS": LESS, **os.environ})
+    except OSError:
+        return False
+    assert pager.stdin is not None
+    with contextlib.suppress(BrokenPipeError), pager.stdin:  # it was left before its end
+        pager.stdin.write(text.encode(sys.stdout.encoding, "backslashreplace"))
+    return pager.wait() == 0

@@ -1,0 +1,191 @@
+"""What can happen next, in words and as JSON: the forecast of an audit."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from checker.plain_text import one_line
+from traces.explain.folding import WIDTH
+from traces.zookeeper.findings import DANGER
+from traces.zookeeper.folding import ELECTIONS, is_open
+from traces.zookeeper.forecast import Change, Forecast, LastCopy, Outcome, Ranges
+
+__all__ = ["forecast_json", "forecast_lines", "verdict_of"]
+
+OK, UNKNOWN = "OK", "UNKNOWN"
+
+
+def verdict_of(ahead: Forecast) -> str:
+    """UNKNOWN: nothing can be told. DANGER: some start cuts what may have been acknowledged. OK: none does."""
+    if ahead.unknown:
+        return UNKNOWN
+    return DANGER if ahead.losing else OK
+
+
+def forecast_lines(ahead: Forecast) -> list[str]:
+    """What starting these servers can come to."""
+    out = wrapped(
+        "What can happen next, once all servers are stopped and then started from exactly these files "
+        f"({ahead.release}, with its default options; while nobody writes and nothing else fails):", "", "",
+    )  # fmt: skip
+    if ahead.unknown:
+        return [*out, *wrapped(f"UNKNOWN: {ahead.unknown}. Take every start for dangerous before it is known.")]
+    out += wrapped(summed(ahead))
+    out += wrapped(f"Taken for granted: {ahead.taken}.") if ahead.taken else []
+    for copy in ahead.last_copies:
+        out += wrapped(last_copy_words(copy, ahead))
+    for same in grouped(ahead.outcomes):
+        out += wrapped(outcome_words(same, ahead))
+    if not ahead.at_once:
+        said = "More servers at once: not gone through in every order. If no election fails, they come to one of these."
+        out += wrapped(said)
+    if ahead.cut_off:
+        out += wrapped(f"Runs in which {ELECTIONS} elections fail are not gone through further.")
+    if ahead.losing:
+        shortest = min(ahead.losing, key=lambda o: len(o.run))
+        out += wrapped(f"How {named(shortest.started)} lose it: {'; '.join(shortest.run)}.")
+    return out
+
+
+def wrapped(text: str, first: str = "  ", then: str = "    ") -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=then, break_on_hyphens=False)
+
+
+def summed(ahead: Forecast) -> str:
+    """What to know before anything is started."""
+    if not ahead.outcomes:
+        return "Those of them that start are no quorum: nobody is elected, and nothing is cut."
+    if ahead.losing:
+        bad = list(dict.fromkeys(named(o.started) for o in ahead.losing))
+        good = [n for n in dict.fromkeys(named(o.started) for o in ahead.outcomes if o.leader) if n not in bad]
+        said = f"DANGER: acknowledged writes can be cut. Do not start these first: {'; '.join(bad)}."
+        return (
+            f"{said} Started first, these cut none: {'; '.join(good)}; the others when these serve." if good else said
+        )
+    if not any(o.leader for o in ahead.outcomes):
+        return "Nobody is elected for good: the ensemble does not begin to serve, and nothing is cut."
+    said = "OK: whichever quorum is started first, nothing is cut that may have been acknowledged, by these files."
+    apart = dict.fromkeys(c.server for o in ahead.outcomes for c in (*o.changes, *o.later) if c.keeps)
+    if apart:
+        said += f" But trees can differ afterwards: {', '.join(apart)} can go on with what its leader has not."
+    return said
+
+
+def grouped(outcomes: Sequence[Outcome]) -> Iterator[list[Outcome]]:
+    """Outcomes of the same servers that differ only in who leads, together."""
+    seen: dict[str, list[Outcome]] = {}
+    for o in outcomes:
+        key = repr((o.started, bool(o.leader), o.last, o.loses, o.may_lose, o.drops, o.revives, o.again, odd(o)))
+        seen.setdefault(key, []).append(o)
+    yield from seen.values()
+
+
+def odd(o: Outcome) -> list[str]:
+    """What becomes of single servers, where that is more than to get what is missing."""
+    out = [text for c in o.changes if (text := change_words(c))]
+    return [*out, *(text for c in o.later if (text := change_words(c, " when it is started later")))]
+
+
+def outcome_words(same: Sequence[Outcome], ahead: Forecast) -> str:
+    one = same[0]
+    first = f"{named(one.started)}: "
+    if not one.leader:
+        return first + "; ".join(["nobody leads for good", *odd(one)]) + "."
+    leaders = " or ".join(dict.fromkeys(o.leader for o in same))
+    epochs = " or ".join(dict.fromkeys(str(o.epoch) for o in same))
+    said = [f"{leaders} leads epoch {epochs}, with a history up to 0x{one.last:x}"]
+    if one.loses:
+        said.append(f"LOSES {ranges(one.loses, ahead)}, which a quorum of these disks has")
+    if one.may_lose:
+        said.append(f"LOSES {ranges(one.may_lose, ahead)}, which may have been acknowledged")
+    if one.drops:
+        said.append(f"drops {ranges(one.drops, ahead)}, which less than a quorum has")
+    if one.revives:
+        said.append(f"brings {ranges(one.revives, ahead)} back, which less than a quorum has")
+    if one.again:
+        said.append(
+            f"begins epoch {one.epoch} A SECOND TIME: {', '.join(one.again)} has transactions of it, those that are "
+            "written now get the same zxids, and it may keep its own in their place"
+        )
+    if not (one.loses or one.may_lose or one.drops or one.revives):
+        said.append("nothing is cut")
+    return first + "; ".join([*said, *odd(one)]) + "."
+
+
+def change_words(c: Change, when: str = "") -> str:
+    """What becomes of a server; empty: it serves, and nothing of its own is gone."""
+    if not c.serves:
+        return f"{c.server}{when} does not serve: {c.why}" + (f", and cuts {ranges(c.cuts)}" if c.cuts else "")
+    said = [f"cuts {ranges(c.cuts)}"] if c.cuts else []
+    said += [f"goes on with {ranges(c.keeps)}, which its leader has not: trees differ"] if c.keeps else []
+    return f"{c.server}{when} {' and '.join(said)}" if said else ""
+
+
+def last_copy_words(copy: LastCopy, ahead: Forecast) -> str:
+    has = "has the last copy" if len(copy.servers) == 1 else "have the last copies"
+    return (
+        f"{', '.join(copy.servers)} {has} of {ranges([(copy.lo, copy.hi)], ahead)}, which may have been acknowledged."
+    )
+
+
+def named(servers: Sequence[str]) -> str:
+    return " and ".join([", ".join(servers[:-1]), servers[-1]] if len(servers) > 1 else servers)
+
+
+def ranges(found: Ranges, ahead: Forecast | None = None) -> str:
+    """Transactions as ZooKeeper writes them, the first of each range with its path where that is known."""
+    said = []
+    for lo, hi in found:
+        path = one_line(ahead.paths.get(lo, "")) if ahead is not None else ""
+        if is_open(hi):
+            said.append(f"what snapshots alone can have from 0x{lo:x} on, before epoch {(hi >> 32) + 1}")
+            continue
+        said.append((f"0x{lo:x}" if lo == hi else f"0x{lo:x}..0x{hi:x}") + (f" ({path})" if path else ""))
+    return ", ".join(said)
+
+
+# --- machines ------------------------------------------------------------------------------------------------
+
+
+def forecast_json(ahead: Forecast) -> dict[str, Any]:
+    return {
+        "verdict": verdict_of(ahead),
+        "release": ahead.release,
+        "reason": ahead.unknown or None,
+        "states": ahead.states,
+        "all_at_once": ahead.at_once,
+        "cut_off": ahead.cut_off,
+        "assumptions": ahead.taken or None,
+        "outcomes": [outcome_json(o) for o in ahead.outcomes],
+        "last_copies": [{"zxids": pairs([(c.lo, c.hi)])[0], "servers": c.servers} for c in ahead.last_copies],
+    }
+
+
+def outcome_json(o: Outcome) -> dict[str, Any]:
+    changes = [("started", c) for c in o.changes] + [("later", c) for c in o.later]
+    return {
+        "started": o.started,
+        "leader": o.leader or None,
+        "epoch": o.epoch if o.leader else None,
+        "last_zxid": f"0x{o.last:x}" if o.leader else None,
+        "loses": pairs(o.loses),
+        "may_lose": pairs(o.may_lose),
+        "drops": pairs(o.drops),
+        "brings_back": pairs(o.revives),
+        "repeats_epoch_of": o.again,
+        "servers": [change_json(when, c) for when, c in changes],
+        "run": o.run,
+    }
+
+
+def change_json(when: str, c: Change) -> dict[str, Any]:
+    return {
+        "server": c.server, "when": when, "serves": c.serves, "cuts": pairs(c.cuts), "gets": pairs(c.gets),
+        "keeps": pairs(c.keeps), "reason": c.why or None,
+    }  # fmt: skip
+
+
+def pairs(found: Ranges) -> list[list[str]]:
+    return [[f"0x{lo:x}", f"0x{hi:x}"] for lo, hi in found]

@@ -1,0 +1,54 @@
+"""Whether the quorums of a configuration intersect, and what they survive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from checker.report.result import Part, StatedResult, Table
+
+__all__ = ["quorums_result"]
+
+
+def quorums_result(request: Mapping[str, Any], found: Mapping[str, Any], code: int) -> StatedResult:
+    """Return what is said of the quorums of a configuration.
+
+    Args:
+        request: of which it is the answer, as JSON.
+        found: the answer, as JSON.
+        code: the exit code of the command.
+    """
+    report = {"request": dict(request), **found}
+    return StatedResult(verdict(report), code, report, parts(report), kind="quorums")
+
+
+def parts(report: dict[str, Any]) -> list[Part]:
+    """For people."""
+    lines = [verdict(report), f"{report['kind']}; participants {named(report['participants'])}"]
+    if report["observers"]:
+        lines.append(f"observers, which do not vote: {named(report['observers'])}")
+    s = report["survives"]
+    if s:
+        lines.append(
+            f"survives any {s['any']} crash{'es' * (s['any'] != 1)}; not that of {named(s['stopped_by'])}; at best "
+            f"{s['at_best']}, as long as {named(s['enough'])} are up"
+        )
+    words = {"proved": "proved", "counterexample": "not so", "undecided": "undecided"}
+    lemmas = [(words[x["answer"]], x["name"] + (f": {x['example']}" if x["example"] else "")) for x in report["lemmas"]]
+    return ["\n".join(lines), Table(lemmas, title="Lemmas, for any numbers")]
+
+
+def verdict(report: dict[str, Any]) -> str:
+    """The first line."""
+    if report["disjoint_quorums"]:
+        one, other = report["disjoint_quorums"]
+        return f"two disjoint quorums: {named(one)} and {named(other)}: each could elect a leader of its own"
+    if not report["has_quorum"]:
+        return "there is no quorum, even with every server up: no weight counts, so nothing is ever committed"
+    if report["intersection"] == "undecided":
+        return f"undecided: {report['reason']}"
+    return f"proved: any two quorums intersect ({1000 * report['seconds']:.0f} ms)"
+
+
+def named(servers: list[int]) -> str:
+    return ", ".join(map(str, servers)) or "none"

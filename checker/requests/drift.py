@@ -1,0 +1,85 @@
+"""Find out what a change of ZooKeeper's sources touches in the text of the protocol."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from checker.errors import RequestError
+from checker.requests.request import Request
+
+if TYPE_CHECKING:
+    from checker.zookeeper.drift import Drift
+    from checker.zookeeper.source_tree import SourceTree
+
+__all__ = ["DriftRequest", "answer"]
+
+
+@dataclass(frozen=True)
+class DriftRequest(Request):
+    """A source tree held against the text of a release.
+
+    Attributes:
+        tree: the folder of the sources; with `since`, of a git repository, which may have no work tree.
+        against: the release whose text is touched; empty: the one that the tree's build file is nearest to.
+        since: a git revision that stands in for the recorded digests: what has changed since; or `A..B`, what has
+            changed from one to another. Empty: the recorded digests of the release.
+    """
+
+    kind: ClassVar[str] = "zookeeper-drift"
+
+    tree: str
+    against: str = ""
+    since: str = ""
+
+    def validate(self) -> None:
+        if not self.tree or "\0" in self.tree + self.since:
+            raise RequestError("--drift takes the folder of a source tree of ZooKeeper")
+
+
+def answer(request: DriftRequest) -> tuple[Drift, str]:
+    """Return what became of every method that the text cites, and the version that the tree's build file says.
+
+    Raises:
+        RequestError: there is no such tree, release or revision, or no parser of Java.
+        NoVerdict: the recorded digests do not fit this version of zabcheck.
+    """
+    from checker.zookeeper.citations import releases
+    from checker.zookeeper.drift import compare, guessed
+    from checker.zookeeper.java_syntax import MissingParser, parser
+
+    try:
+        parser()
+    except MissingParser as problem:
+        raise RequestError(str(problem)) from None
+    known = ", ".join(releases())
+    if request.against and request.against not in releases():
+        raise RequestError(f"there is no release {request.against!r} in this text; there are {known}")
+    tree, base = trees(request)
+    version = tree.version()
+    release = request.against or guessed(version)
+    if not release:
+        said = f"says version {version!r}, which no release is near" if version else "says no version"
+        raise RequestError(f"the build file of {tree.words} {said}: --against takes one of {known}")
+    return compare(tree, release, base), version
+
+
+def trees(request: DriftRequest) -> tuple[SourceTree, SourceTree | None]:
+    """Return the sources, and those before the change; None: the recorded digests stand for them.
+
+    Raises:
+        RequestError: there are none.
+    """
+    from checker.zookeeper.source_tree import CommitTree, FolderTree, commit_of, is_bare
+
+    folder = Path(request.tree)
+    if not request.since:
+        return FolderTree(folder), None
+    if not folder.is_dir():
+        raise RequestError(f"{folder} is no folder")
+    first, dots, last = request.since.partition("..")
+    base = CommitTree(folder, commit_of(folder, first))
+    if dots or is_bare(folder):
+        return CommitTree(folder, commit_of(folder, last or "HEAD")), base
+    return FolderTree(folder), base

@@ -1,0 +1,64 @@
+"""Put together what ZooKeeper's committers need of a finding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from checker.errors import NoVerdict
+from checker.requests.request import Request, seconds
+
+if TYPE_CHECKING:
+    from checker.zookeeper.finding import Finding
+
+__all__ = ["FindingRequest", "answer"]
+
+
+@dataclass(frozen=True)
+class FindingRequest(Request):
+    """A finding.
+
+    Attributes:
+        issue: its row of the track record, with or without `ZK-`.
+        time_limit: seconds for each exploration.
+    """
+
+    kind: ClassVar[str] = "zookeeper-finding"
+
+    issue: str
+    time_limit: float | None = None
+
+    def validate(self) -> None:
+        seconds(self, "time_limit")
+
+    def check(self) -> Finding:
+        """Return the finding.
+
+        Raises:
+            RequestError: there is no patch of it, or it is not the one that was run.
+        """
+        from checker.zookeeper.finding import finding_of
+
+        finding = finding_of(self.issue)
+        finding.check()
+        return finding
+
+
+def answer(request: FindingRequest) -> dict[Path, bytes]:
+    """Explore the row, and return the files of the folder by their names.
+
+    Raises:
+        RequestError: there is no patch of it, or it is not the one that was run.
+        NoVerdict: the row is not found as recorded, so that what the folder would say is not so.
+    """
+    from checker.report.finding import folder_of
+    from checker.requests.zookeeper import ZookeeperRequest
+    from checker.requests.zookeeper import answer as explored
+
+    finding = request.check()
+    row = next(explored(ZookeeperRequest((finding.name,), request.time_limit)))
+    if not row.as_recorded or row.without.trace is None:
+        why = row.without.trouble or row.repaired.trouble or "it has changed"
+        raise NoVerdict(f"ZK-{finding.name} is not found as recorded: {why}")
+    return folder_of(finding, row)

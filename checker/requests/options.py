@@ -1,0 +1,84 @@
+"""The options of explorations and simulated runs, as keywords of functions and keys of a check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import TypedDict
+
+from invariants.registry import Property
+
+__all__ = ["Exploring", "Names", "Simulating", "Sizes"]
+
+Names = Sequence[str | Property]
+
+
+class Sizes(TypedDict, total=False):
+    """Which configuration of a protocol; `budgets` has those that it declares itself, and any other by its name."""
+
+    variant: str
+    nodes: int
+    txns: int
+    timeouts: int
+    crashes: int
+    losses: int
+    partitions: int
+    network: str
+    drops: int
+    duplicates: int
+    heartbeats: int
+    budgets: Mapping[str, int]
+    max_epoch: int
+    channel: int
+
+
+class Exploring(Sizes, total=False):
+    """Options of an exploration; `zabcheck --help` says what each means."""
+
+    repair: str
+    start: str
+    quorums: str | PathLike[str]
+    depth: int
+    properties: Names
+    require_witness: bool | Sequence[str]
+    keep_going: bool
+    symmetry: bool
+    reduction: str
+    engine: str
+    threads: int
+    max_states: int
+    time_limit: float
+    memory_limit: str
+    symbolic: float
+    trace: str | PathLike[str]
+    evidence: str
+
+
+class Simulating(TypedDict, total=False):
+    """Options of a simulated run; `zabcheck simulate --help` says what each means.
+
+    `budgets` has those that a protocol declares itself.
+    """
+
+    seed: int
+    nodes: int
+    rounds: int
+    proposals: int
+    partition: str
+    variant: str
+    repair: str
+    network: str
+    oracle: str
+    delay: str
+    cut: Sequence[str]
+    heal: Sequence[str]
+    crash: Sequence[str]
+    recover: Sequence[str]
+    lose: Sequence[str]
+    timeout: Sequence[str]
+    check: bool
+    properties: Sequence[str]
+    engine: str
+    budgets: Mapping[str, int]
+    start: str
+    quorums: str | PathLike[str]

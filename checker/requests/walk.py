@@ -1,0 +1,209 @@
+"""Which model is walked through by hand, and where the walk begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from checker.errors import RequestError
+from checker.requests.model import ModelRequest, check_initial, protocol_named
+from checker.requests.properties import LITERAL, chosen_properties
+from checker.requests.request import Request
+
+if TYPE_CHECKING:
+    from invariants.registry import Property
+    from traces import Trace
+    from traces.walk.walker import Walker
+    from zabspec.model import Configuration
+
+__all__ = ["WalkRequest", "answer", "request_of_address", "request_of_configuration", "request_of_row", "walked_trace"]
+
+SWITCHES = {"merges": True, "literal": False, "passes": False}
+
+
+@dataclass(frozen=True)
+class WalkRequest(Request):
+    """A model to walk through: as an exploration takes it.
+
+    Attributes:
+        model: it.
+        properties: names; none: all that are checked by default.
+        merges: hooks of the protocol may merge steps, as in an exploration with `--reduction auto`.
+        literal, passes: states have the fields that some properties read, even if none of these is named.
+    """
+
+    model: ModelRequest = field(default_factory=ModelRequest)
+    properties: tuple[str, ...] = ()
+    merges: bool = True
+    literal: bool = False
+    passes: bool = False
+
+    def judged(self) -> list[Property]:
+        """Return the properties that are judged at each place.
+
+        Raises:
+            RequestError: there is no such property.
+        """
+        from invariants import properties_of
+
+        name = self.model.protocol
+        protocol_named(name)
+        if self.properties:
+            return chosen_properties(self.properties, name, passes=True)
+        return [p for p in properties_of(name) if p.default and p.judges(name)]
+
+    def configuration(self) -> Configuration:
+        """Return the configuration of the model.
+
+        Raises:
+            RequestError: there is no such model.
+            ConfigError, LanguageError: the source of the protocol is wrong.
+        """
+        judged = self.judged()
+        literal = self.literal or any(p.name == LITERAL for p in judged)
+        return self.model.configuration(literal, self.merges, self.passes or any(p.passes for p in judged))
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Its options by name, as an address has them; those that are as usual are left out."""
+        from zabspec.worlds.steps import BUDGETS
+
+        out: dict[str, str] = {}
+        for name, value in self.model.as_json().items():
+            if name == "budgets":
+                out |= {k if k in BUDGETS else f"budget.{k}": str(n) for k, n in sorted(value.items())}
+            elif name not in ("protocol", "kind"):
+                out[name] = str(value)
+        if self.properties:
+            out["properties"] = ",".join(self.properties)
+        return out | {n: str(int(getattr(self, n))) for n, usual in SWITCHES.items() if getattr(self, n) != usual}
+
+
+def answer(request: WalkRequest) -> Walker:
+    """Return the interpreted world of a model, ready to be walked through.
+
+    Raises:
+        RequestError: there is no such model.
+        NoVerdict: its initial state meets a run-time error.
+        ConfigError, LanguageError: the source of the protocol is wrong.
+    """
+    from traces.walk.walker import Walker
+    from zabspec.model import Model
+
+    model = Model(request.configuration())
+    check_initial(model)
+    return Walker(model, request.judged())
+
+
+def request_of_address(protocol: str, options: Mapping[str, str]) -> WalkRequest:
+    """Return the request that the options of an address stand for.
+
+    Raises:
+        RequestError: there is no such option, or it has no such value.
+    """
+    from zabspec.worlds.steps import BUDGETS
+
+    numbers = [f.name for f in fields(ModelRequest) if f.type == "int | None"]
+    texts = [f.name for f in fields(ModelRequest) if f.type == "str" and f.name != "protocol"]
+    model: dict[str, Any] = {"protocol": protocol}
+    more: dict[str, Any] = {}
+    budgets: dict[str, int] = {}
+    for name, value in options.items():
+        own = name.removeprefix("budget.")
+        if name in texts:
+            model[name] = value
+        elif name in numbers:
+            model[name] = number(name, value)
+        elif name in BUDGETS or own != name:
+            budgets[own] = number(name, value)
+        elif name == "properties":
+            more[name] = tuple(value.split(","))
+        elif name in SWITCHES and value in ("0", "1"):
+            more[name] = value == "1"
+        else:
+            raise RequestError(f"an address has no {name[:40]}={value[:40]}")
+    return WalkRequest(ModelRequest(**model, budgets=budgets), **more)
+
+
+def number(name: str, value: str) -> int:
+    """
+    Raises:
+        RequestError: the value is no number.
+    """
+    if not (value.isascii() and value.isdigit() and len(value) < 10):
+        raise RequestError(f"{name[:40]}={value[:40]} of an address must be a whole number")
+    return int(value)
+
+
+def request_of_configuration(c: Configuration, properties: tuple[str, ...] = ()) -> WalkRequest:
+    """Return the request whose configuration this is.
+
+    Raises:
+        RequestError: there is none.
+    """
+    from zabspec.protocols.registry import PROTOCOLS
+
+    protocol = PROTOCOLS[c.protocol]
+    own = dict(each.split("=") for each in c.budgets.split(",") if each)
+    model = ModelRequest(
+        c.protocol,
+        c.variant,
+        nodes=c.nodes,
+        txns=c.txns if protocol.transactions else None,
+        budgets={name: getattr(c, name) for name in protocol.world.budgets} | {k: int(n) for k, n in own.items()},
+        network=c.network,
+        start=c.start,
+        quorums=c.quorums,
+        max_epoch=c.max_epoch or None,
+        channel=c.channel or None,
+    )
+    request = WalkRequest(model, properties, c.promises, c.literal, c.passes)
+    if request.configuration() != c:
+        raise RequestError("this configuration has what no options of a walk say")
+    return request
+
+
+def request_of_row(issue: str) -> WalkRequest:
+    """Return the release that has a known bug of ZooKeeper, with every other known fix, as its row has it.
+
+    Raises:
+        RequestError: there is no such row.
+    """
+    from checker.requests.zookeeper import ZookeeperRequest
+
+    [row] = ZookeeperRequest((issue,)).rows()
+    from checker.zookeeper.record import configuration
+    from checker.zookeeper.rows import USUAL
+
+    c = configuration(row.release, row.others, USUAL | row.budget, split=False, start=row.start)
+    return request_of_configuration(c, besides(c.protocol, row.breaks))
+
+
+def besides(protocol: str, name: str) -> tuple[str, ...]:
+    """Return the properties to judge so that one is among them, beside those that are judged by default; none: those
+    are enough, or there is no such property of this protocol."""
+    from invariants import properties_of
+
+    known = properties_of(protocol)
+    usual = [p.name for p in known if p.default and p.judges(protocol)]
+    if name in usual or name not in {p.name for p in known}:
+        return ()
+    return (name, *usual)
+
+
+def walked_trace(path: Path) -> tuple[WalkRequest, Trace]:
+    """Return the request and the trace of a saved run. That the run is a true one is shown by walking along it.
+
+    Raises:
+        RequestError: it is no trace.
+    """
+    from traces import TraceError, read_trace
+
+    try:
+        trace = read_trace(path)
+    except TraceError as problem:
+        raise RequestError(str(problem)) from None
+    c = trace.configuration
+    return request_of_configuration(c, besides(c.protocol, trace.property_name or trace.premise_of)), trace

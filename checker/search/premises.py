@@ -1,0 +1,96 @@
+"""Premises of properties, met by random walks.
+
+A premise is met by a single state or step. A search that merges states, or leaves some out, has to keep those apart
+that meet it from those that do not, as long as nothing is known to meet it. A walk is a run of the model as it is,
+every step of it judged as the explorer judges it: what it meets is met, and the search need not ask any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from checker.search import kernel
+from checker.search.code import SearchCode
+from checker.search.search import MOST_STEPS, RANDOM, Search
+from invariants.registry import STEP, Property
+from zabspec.model import Model
+
+__all__ = ["WALKS", "Walks", "depths_by_walks"]
+
+WALKS = 4096  # at most, so that it takes half a second at most where some premise is never met
+
+
+def depths_by_walks(
+    model: Model, properties: Sequence[Property], wanted: Collection[str], walks: int = WALKS
+) -> dict[str, int]:
+    """Return for each premise that random walks meet a depth at which a run meets it, not the least one.
+
+    The same walks are made each time: what is found follows from the model and the properties.
+
+    Args:
+        properties: as they are judged; machine code is made for all of them.
+        wanted: of these the ones whose premise is looked for, by name.
+        walks: how many are made at most.
+    """
+    code = SearchCode(model, properties)
+    wanting = Walks(code, [p for p in code.properties if p.name in wanted])
+    for number in range(walks):
+        if not wanting.unmet:
+            break
+        wanting.walk(number)
+    return wanting.depths
+
+
+@dataclass
+class Walks:
+    """Walks in one thread, one after the other.
+
+    Attributes:
+        unmet: the properties whose premise no walk has met so far.
+        depths: of the others, after how many steps one did.
+    """
+
+    code: SearchCode
+    unmet: list[Property]
+
+    def __post_init__(self) -> None:
+        self.depths: dict[str, int] = {}
+        self.search = Search(self.code, RANDOM, 0, threads=1)
+        self.slot = self.search.slots[0]
+
+    def walk(self, number: int) -> None:
+        """Make a walk, and find out when it first meets what it meets."""
+        if found := self.met(number, MOST_STEPS):
+            length = self.slot.answer[kernel.W_LONGEST]
+            for p in found:
+                self.depths[p.name] = self.first(number, p, length)
+            self.unmet = [p for p in self.unmet if p not in found]
+
+    def first(self, number: int, p: Property, most: int) -> int:
+        """Return after how many steps a walk first meets a premise that it meets within `most`."""
+        least = 1
+        while least < most:
+            middle = (least + most) // 2
+            if p in self.met(number, middle):
+                most = middle
+            else:
+                least = middle + 1
+        return most
+
+    def met(self, number: int, steps: int) -> list[Property]:
+        """Return which premises a walk of so many steps at most meets, of those that are still to be met."""
+        slot, answer = self.slot, self.slot.answer
+        self.search.ask(slot, self.search.cells[0], number, 1)
+        mask = sum(1 << k for k, p in enumerate(self.code.properties) if p in self.unmet)
+        of_steps = sum(1 << k for k, p in enumerate(self.code.properties) if p.of == STEP)
+        slot.asked[kernel.A_STEPS] = steps
+        slot.asked[kernel.A_LIVE] = slot.asked[kernel.A_LIVE_STEPS] = 0  # what is broken is for the explorer to say
+        slot.asked[kernel.A_WANT], slot.asked[kernel.A_WANT_STEPS] = mask & ~of_steps, mask & of_steps
+        for word in (kernel.W_MET, kernel.W_MET_STEPS, kernel.W_LONGEST):
+            answer[word] = 0
+        self.code.walks(
+            self.search.cells[0].state, slot.work, slot.asked, self.search.known, slot.path, slot.best, answer
+        )
+        met = answer[kernel.W_MET] | answer[kernel.W_MET_STEPS]
+        return [p for k, p in enumerate(self.code.properties) if met >> k & 1]

@@ -1,0 +1,163 @@
+// What is asked beside the walk: keys, ways to a property, what to save.
+import { announce, find, make } from "./dom.js";
+
+let asked = "";
+const KEYS = [
+  ["1-9", "take that step"], ["Backspace", "one step back"], ["\u2192", "one step on, along the way ahead"],
+  ["Home, End", "to the beginning, to the end of the way"], ["u, r", "undo, redo: as Back and Forward of the browser"],
+  ["v", "the shortest way to a violation"], ["w", "the shortest way to where a premise is met"],
+  ["/", "search for a state by an expression"], ["=", "compare with another model"], ["s", "save the walk as a trace"], ["c", "copy the command that opens this state"], ["Tab, Enter", "everything else"], ["?", "this help"],
+];
+
+export function openDialog(title, ...inside) {
+  const dialog = find("#dialog");
+  const close = make("button", {type: "button", class: "close", "aria-label": "Close", on: {click: () => dialog.close()}}, "\u00d7");
+  dialog.replaceChildren(make("div", {class: "dialog-head"}, make("h2", {id: "dialog-title"}, title), close), ...inside);
+  if (!dialog.open) dialog.showModal();
+  return dialog;
+}
+
+export function help() {
+  const rows = KEYS.map(([key, does]) => make("tr", {}, make("th", {scope: "row"}, make("kbd", {}, key)), make("td", {}, does)));
+  openDialog("Keys", make("table", {}, make("tbody", {}, ...rows)),
+    make("p", {class: "faint"}, "Steps and states are those of the interpreted model. A way that a search finds is walked along there before it is shown."));
+}
+
+export function cards(list, open) {
+  let chosen = list[0].address;  // whoever closes this begins there: the page is never empty
+  const all = list.map(c => make("li", {}, make("button", {type: "button", class: "card", on: {click: () => { chosen = c.address; find("#dialog").close(); }}},
+    make("b", {}, c.title), make("span", {}, c.summary))));
+  const dialog = openDialog("Where to begin", make("ul", {class: "cards"}, ...all),
+    make("p", {class: "faint"}, "Your own protocol: zabcheck walk --protocol FILE.py. Any option of a model, a trace file, or a row such as ZK-4643 goes there too."));
+  dialog.addEventListener("close", () => open(chosen), {once: true});
+  all[0].firstChild.focus();
+}
+
+// A list of properties; each begins a search.
+export function jump(backend, view, goal, open) {
+  const what = goal === "violation" ? "The shortest way to a violation" : "The shortest way to where a premise is first met";
+  const names = view.place.properties.filter(p => p.name !== "no-runtime-error");
+  const rows = names.map(p => {
+    const begin = (here, said) => make("button", {type: "button", "aria-label": `${p.name}, ${said}`, on: {click: () => search(backend, view, goal, p.name, here, open)}}, said);
+    return make("li", {"data-property": p.name}, make("b", {}, p.name), make("span", {class: "faint"}, goal === "violation" ? ` ${p.statement}` : ` ${p.premise}`),
+      make("span", {class: "two"}, begin(false, "from the beginning"), begin(true, "from here")));
+  });
+  const any = make("button", {type: "button", class: "primary", on: {click: () => search(backend, view, goal, "", false, open)}}, "Any property, from the beginning");
+  openDialog(what, goal === "violation" ? make("p", {}, any) : "", make("ul", {class: "jumps"}, ...rows));
+  if (goal === "violation") any.focus();
+}
+
+function search(backend, view, goal, property, here, open) {
+  return follow(backend, `${property || "Any property"}: looking for a way ${here ? "from here" : "from the beginning"}`,
+    () => backend.ask("job", {address: view.address, goal, property, here}), open);
+}
+
+// A search at work: how far it is, and where it leads.
+async function follow(backend, title, begin, open) {
+  const said = make("p", {role: "status"}, "looking ..."), stop = make("button", {type: "button"}, "Cancel");
+  const dialog = openDialog(title, said, stop);
+  let job = 0, over = false;
+  const end = () => { if (!over && job) backend.ask("cancel", {job}).catch(() => {}); over = true; };
+  stop.addEventListener("click", () => { end(); dialog.close(); });
+  dialog.addEventListener("close", end, {once: true});
+  try {
+    job = (await begin()).job;
+    if (over) { backend.ask("cancel", {job}); return; }
+    for (let pause = 80; !over; pause = Math.min(1000, pause * 1.4)) {
+      const now = await backend.ask("progress", {job});
+      if (over) return;
+      said.textContent = now.sentence;
+      if (now.state === "running") { await new Promise(done => setTimeout(done, pause)); continue; }
+      over = true;
+      if (now.state === "found") { dialog.close(); await open(now.address); announce(now.sentence); } else stop.textContent = "Close";
+    }
+  } catch (problem) {
+    over = true;
+    said.textContent = problem.message;
+    stop.textContent = "Close";
+  }
+}
+
+// A state of which an expression is true: typed, with the names that there are.
+export async function findState(backend, view, open) {
+  const { names, quantifiers } = await backend.ask("names", {address: view.address});
+  const field = make("input", {type: "text", id: "expression", autocomplete: "off", spellcheck: "false", autocapitalize: "off", value: asked, placeholder: "two p: p.role == LEADING", "aria-describedby": "expression-help"});
+  const near = make("div", {class: "two", "aria-label": "Names", role: "group"});
+  const complete = () => {
+    const word = /[\w]*$/.exec(field.value.slice(0, field.selectionStart))[0];
+    const fit = word ? [...quantifiers, ...names].filter(name => name.toLowerCase().startsWith(word.toLowerCase()) && name !== word).slice(0, 8) : [];
+    near.replaceChildren(...fit.map(name => make("button", {type: "button", on: {click: () => {
+      const at = field.selectionStart;
+      field.setRangeText(name, at - word.length, at, "end");
+      field.focus();
+      complete();
+    }}}, name)));
+  };
+  field.addEventListener("input", complete);
+  const begin = here => {
+    asked = field.value;
+    follow(backend, `Looking for a state with ${asked}`, () => backend.ask("search", {address: view.address, expression: asked, here}), open);
+  };
+  const form = make("form", {on: {submit: event => { event.preventDefault(); begin(false); }}},
+    make("label", {for: "expression", class: "check"}, "A state with"), field, near,
+    make("div", {class: "two"}, make("button", {type: "submit", class: "primary"}, "Shortest way from the beginning"),
+      make("button", {type: "button", on: {click: () => begin(true)}}, "Shortest way from here")));
+  openDialog("Search", form, make("p", {id: "expression-help", class: "faint"},
+    `${quantifiers.join(", ")} say of how many processes it is true: some p: len(p.history) > 1 and p.role == LEADING. Without them it is of the whole state: losses_left == 0.`));
+  field.focus();
+}
+
+// The lines of the protocol: which ran on the way to here, which would in a step that was possible, which in neither.
+export async function cover(backend, view) {
+  const { functions } = await backend.ask("cover", {address: view.address});
+  const total = mark => functions.reduce((sum, f) => sum + f[mark], 0);
+  const shown = f => {
+    const lines = f.lines.map(([number, text, mark]) => make("li", {class: mark ? `line ${mark}` : "line"}, make("span", {class: "number"}, String(number)), make("code", {}, text || " "), mark ? make("span", {class: "mark"}, mark) : ""));
+    return make("details", {}, make("summary", {}, make("b", {}, f.name), make("span", {class: "count"}, ` ${f.ran} of ${f.ran + f.possible + f.never} lines ran${f.never ? `, ${f.never} never` : ""}`)),
+      make("div", {class: "wide", tabindex: 0, role: "group", "aria-label": f.name}, make("ol", {class: "source"}, ...lines)));
+  };
+  openDialog("Which lines ran", make("p", {}, `On the way to here ${total("ran")} lines of the protocol ran. ${total("possible")} more run in a step that was possible on it and not taken; ${total("never")} in neither.`),
+    make("p", {class: "faint"}, "Only this way counts: other ways may run them."), ...functions.map(shown));
+}
+
+export function choosePage(save) {
+  const begin = levels => make("button", {type: "button", on: {click: () => { find("#dialog").close(); save(levels); }}}, levels === 1 ? "1 step around" : "2 steps around");
+  openDialog("Save a page that needs no server", make("p", {}, "One file with this walk, and the places that are so many steps away from it. It opens from a folder or a mail."),
+    make("p", {class: "two"}, begin(1), begin(2)));
+}
+
+// The same schedule in another model: where both first differ.
+export async function compare(backend, view, go, open) {
+  const { others } = await backend.ask("others", {address: view.address});
+  const field = make("input", {type: "text", id: "other", autocomplete: "off", value: others.length ? others[0][1] : "", "aria-describedby": "other-help"});
+  const choose = make("select", {"aria-label": "Models to compare with", on: {change: event => { field.value = event.target.value; }}}, ...others.map(([name, address]) => make("option", {value: address}, name)));
+  const result = make("div", {role: "status"});
+  const begin = async () => {
+    result.replaceChildren("walking ...");
+    try {
+      const other = field.value.trim();
+      result.replaceChildren(...told(await backend.ask("compare", {address: view.address, other}), go, open));
+    } catch (problem) {
+      result.replaceChildren(make("p", {class: "bad"}, problem.message));
+    }
+  };
+  const form = make("form", {on: {submit: event => { event.preventDefault(); begin(); }}}, make("label", {for: "other", class: "check"}, "Another model, as an address names it"), field, make("button", {type: "submit", class: "primary"}, "Compare"));
+  openDialog("This walk in another model", others.length ? choose : "", form,
+    make("p", {id: "other-help", class: "faint"}, "Such as zookeeper?release=3.9.5&start=established, or zab?nodes=2."), result);
+}
+
+function told(c, go, open) {
+  const out = [make("p", {}, make("b", {}, c.sentence))], first = c.first, dialog = find("#dialog");
+  if (first) {
+    const only = (names, title) => names.length ? make("div", {}, make("h3", {}, title), make("ul", {class: "changes"}, ...names.map(name => make("li", {}, name)))) : "";
+    out.push(only(first.left, "Possible in this model alone"), only(first.right, "Possible in the other alone"));
+    if (first.fields.length) out.push(make("div", {class: "wide", tabindex: 0, role: "group", "aria-label": "Fields that differ"}, make("table", {},
+      make("thead", {}, make("tr", {}, make("td", {}), make("th", {scope: "col"}, "this model"), make("th", {scope: "col"}, "the other"))),
+      make("tbody", {}, ...first.fields.map(([name, left, right]) => make("tr", {}, make("th", {scope: "row"}, name), make("td", {}, left), make("td", {}, right)))))));
+    out.push(make("p", {class: "two"},
+      make("button", {type: "button", on: {click: () => { dialog.close(); go(first.at); }}}, `Go to step ${first.at} here`),
+      make("button", {type: "button", on: {click: () => { dialog.close(); open(first.address); }}}, `Go to step ${first.at} of the other`)));
+  } else out.push(make("p", {class: "two"}, make("button", {type: "button", on: {click: () => { dialog.close(); open(c.address); }}}, "Go to the other")));
+  if (c.uncompared.length) out.push(make("p", {class: "faint"}, `Not compared, as only one of the models has them: ${c.uncompared.join(", ")}.`));
+  return out;
+}

@@ -1,0 +1,112 @@
+"""The shortest way on from a place, found by the compiled explorer begun there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from types import FunctionType
+from typing import TYPE_CHECKING
+
+from checker.errors import NoVerdict
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled, CompiledForPremises
+from checker.explore.result import Limits
+from checker.explore.symmetry import NotRenamings
+from checker.requests.watch import Watch
+from traces.explain.names import counted
+from zabspec.language.program import Program
+from zabspec.language.reference import StateView
+from zabspec.model import Configuration, Model
+
+if TYPE_CHECKING:
+    from invariants.registry import Property
+
+__all__ = ["Bounds", "ContinuedModel", "continued"]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Where searches give up: as `zabcheck` takes it.
+
+    Attributes:
+        threads: None: all cores.
+        max_states, time_limit (seconds), memory_limit (bytes): None: no limit.
+    """
+
+    threads: int | None = None
+    max_states: int | None = None
+    time_limit: float | None = None
+    memory_limit: int | None = None
+
+
+@dataclass
+class ContinuedProgram(Program):
+    """A program whose runs begin in another state.
+
+    Attributes:
+        start: the bytes of that state.
+    """
+
+    start: bytes = b""
+
+    def initial(self) -> StateView:
+        return StateView(self.layout, self.start)
+
+
+class ContinuedModel(Model):
+    """A model whose runs begin in another state; the machine code is the same.
+
+    Args:
+        configuration: of the model.
+        start: the bytes of that state.
+        functions: what the program has besides: a property that no module has.
+    """
+
+    def __init__(
+        self, configuration: Configuration, start: bytes, functions: Mapping[str, FunctionType] | None = None
+    ) -> None:
+        super().__init__(configuration)
+        self.start, self.functions = start, functions or {}
+
+    @property
+    def extension(self) -> str:
+        return "".join(f.__code__.co_filename for f in self.functions.values())
+
+    @cached_property
+    def program(self) -> Program:
+        whole = Model(self.configuration).program
+        same = {f.name: getattr(whole, f.name) for f in fields(Program)}
+        same["extra"] = {**whole.extra, **self.functions}
+        return ContinuedProgram(**same, start=self.start)
+
+
+def continued(
+    model: ContinuedModel, p: Property, premise: bool, bounds: Bounds, watch: Watch
+) -> tuple[tuple[int, ...] | None, str]:
+    """The shortest way on from a state to one that violates a property, or meets its premise; else why there is none.
+
+    Args:
+        model: begins in that state.
+        premise: it is to meet the premise.
+        bounds: where to give up.
+
+    Raises:
+        NoVerdict: states that were merged are not renamings of each other.
+    """
+    code, _ = (CompiledForPremises if premise else Compiled).of(model, [p], True)
+    try:
+        with watch.exploring() as progress:
+            limits = Limits(None, bounds.max_states, bounds.time_limit, bounds.memory_limit)
+            r = Explorer(code, bounds.threads or 0).run(limits, False, progress)
+    except NotRenamings as problem:
+        raise NoVerdict(str(problem)) from None
+    if p.name in r.violations:
+        return tuple(r.violations[p.name].schedule), ""
+    what = f"meets the premise of {p.name}" if premise else f"violates {p.name}"
+    if model.functions:
+        what = f"comes to a state with {p.name}"
+    if r.complete and not r.error:
+        return None, f"no way on {what}: all {counted(r.distinct, 'state')} that follow were looked at"
+    seen = f"{counted(r.distinct, 'state')}, to depth {r.expanded_levels}"
+    return None, f"no way was seen that {what}, and not all was looked at ({r.error or r.stopped}): {seen}"

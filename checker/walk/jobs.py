@@ -1,0 +1,265 @@
+"""What takes longer than a click: looking for a way in the compiled explorer. A way that is found is walked along in
+the interpreted world before anything is said of it."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from checker.errors import NoVerdict, RequestError
+from checker.requests.explore import ExploreRequest
+from checker.requests.explore import answer as explored
+from checker.requests.watch import Watch
+from checker.requests.witness import WitnessRequest
+from checker.requests.witness import answer as witnessed
+from checker.walk.continuing import Bounds, ContinuedModel, continued
+from checker.walk.searching import searched
+from checker.walk.served import Served, Serving
+from traces.explain.names import counted, joined
+from traces.walk.address import Address
+from traces.walk.saved import check_current
+from traces.walk.walker import VIOLATED, Place, Verdict, WalkError
+from zabspec.language.source import LanguageError
+from zabspec.model import ConfigError
+
+if TYPE_CHECKING:
+    from checker.explore.result import Exploration
+    from invariants.registry import Property
+
+__all__ = ["GOALS", "VIOLATION", "WITNESS", "Jobs"]
+
+VIOLATION, WITNESS = "violation", "witness"
+GOALS = (VIOLATION, WITNESS)
+MOST_KEPT = 64
+MOST_RUNNING = 2
+PATIENCE = 5.0  # seconds that the end waits for a job to notice
+RUNNING, FOUND, NONE, CANCELLED, FAILED = "running", "found", "none", "cancelled", "failed"
+GENERATED = re.compile(r"^<search [^>]*>:\d+: ")  # where an error is in a search expression: it has one line
+WRONG = (RequestError, NoVerdict, ConfigError, LanguageError, WalkError)
+
+
+class Cancelled(Exception):
+    """A job was cancelled."""
+
+
+@dataclass
+class Job:
+    """Looking for a way.
+
+    Attributes:
+        state: `running`, `found`, `none` (there is no such way, or none was seen), `cancelled` or `failed`.
+        said: what there is to say of it, in a sentence.
+        address: of the end of the way that was found.
+    """
+
+    state: str = RUNNING
+    said: str = "making the model ready"
+    address: str = ""
+    stop: threading.Event = field(default_factory=threading.Event)
+    thread: threading.Thread | None = None
+
+
+class Following(Watch):
+    """Notes how far a job is, and ends it if it is cancelled."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+
+    @contextmanager
+    def exploring(self) -> Iterator[Callable[[Exploration, int, int], None]]:
+        yield self.so_far
+
+    def so_far(self, r: Exploration, expanded: int, of: int) -> None:
+        if self.job.stop.is_set():
+            raise Cancelled
+        self.job.said = f"{counted(r.distinct, 'state')}, depth {r.depth}"
+
+
+class Jobs:
+    """The jobs of a server.
+
+    Args:
+        serving: the models.
+        bounds: of every job.
+    """
+
+    def __init__(self, serving: Serving, bounds: Bounds) -> None:
+        self.serving, self.bounds = serving, bounds
+        self.all: dict[int, Job] = {}
+        self.numbers = itertools.count(1)
+
+    def begin(self, address: Address, goal: str, name: str, here: bool) -> int:
+        """Begin a job; its number.
+
+        Args:
+            goal: what is looked for: where a property is violated, or where its premise is first met.
+            name: the property; empty: any, of a violation from the initial state.
+            here: the way goes on from the address; else it is from the initial state.
+
+        Raises:
+            WalkError: there is no such property, or too many jobs are running.
+        """
+        with self.serving.at(address) as (found, place, _):
+            check_current(found.walker)
+            names = {v.property.name for v in place.verdicts}
+        if name not in names and (name or here or goal != VIOLATION):
+            raise WalkError(f"no property {name[:60]!r} is judged in this walk")
+        return self.launch(lambda job: self.looked(job, found, place, goal, name, here))
+
+    def search(self, address: Address, expression: str, here: bool) -> int:
+        """Begin to look for a state of which an expression is true; the job's number.
+
+        Args:
+            here: the way goes on from the address; else it is from the initial state.
+
+        Raises:
+            WalkError: it is no expression, or too many jobs are running.
+        """
+        with self.serving.at(address) as (found, place, _):
+            check_current(found.walker)
+            model, begin = found.walker.model, place if here else found.walker.start
+            p, functions = searched(expression, model)
+        continued_model = ContinuedModel(model.configuration, begin.state.key(), functions)
+        return self.launch(lambda job: self.sought(job, found, begin, continued_model, p))
+
+    def launch(self, look: Callable[[Job], tuple[str, str, str]]) -> int:
+        """Begin a job, and return its number.
+
+        Raises:
+            WalkError: too many are running.
+        """
+        if sum(job.state == RUNNING for job in self.all.values()) >= MOST_RUNNING:
+            raise WalkError(f"{MOST_RUNNING} searches are running: cancel one first")
+        for old in [n for n, job in self.all.items() if job.state != RUNNING][: max(0, len(self.all) - MOST_KEPT)]:
+            del self.all[old]
+        job, number = Job(), next(self.numbers)
+        # the end of the command does not wait for it: `end_where_it_stands`
+        job.thread = threading.Thread(target=self.work, args=(job, look), daemon=True, name="work")
+        self.all[number] = job
+        job.thread.start()
+        return number
+
+    def told(self, number: int) -> dict[str, Any]:
+        """How far a job is.
+
+        Raises:
+            WalkError: there is none.
+        """
+        if number not in self.all:
+            raise WalkError(f"there is no search {number}")
+        job = self.all[number]
+        return {"state": job.state, "sentence": job.said, "address": job.address}
+
+    def cancel(self, number: int) -> None:
+        """End a job. What has been found stays."""
+        self.told(number)
+        self.all[number].stop.set()
+
+    def close(self) -> None:
+        """End all jobs."""
+        for job in self.all.values():
+            job.stop.set()
+        for job in self.all.values():
+            if job.thread is not None:
+                job.thread.join(PATIENCE)
+
+    # --- at work -----------------------------------------------------------------------------------
+
+    def work(self, job: Job, look: Callable[[Job], tuple[str, str, str]]) -> None:
+        try:
+            state, said, address = look(job)
+        except Cancelled:
+            state, said, address = CANCELLED, "cancelled", ""
+        except WRONG as problem:
+            state, said, address = FAILED, GENERATED.sub("", str(problem)), ""
+        except MemoryError:
+            state, said, address = FAILED, "the memory of this machine is used up", ""
+        except Exception as problem:  # an error of zabcheck: said, and not hidden in a thread
+            state, said, address = FAILED, f"the search failed, a bug of zabcheck: {problem!r:.200}", ""
+        job.said, job.address = said, address
+        job.state = state
+
+    def looked(self, job: Job, found: Served, place: Place, goal: str, name: str, here: bool) -> tuple[str, str, str]:
+        """Look for a way: how it ended, what there is to say, and the address."""
+        watch = Following(job)
+        if here:
+            [p] = [v.property for v in place.verdicts if v.property.name == name]
+            model = ContinuedModel(found.walker.model.configuration, place.state.key())
+            words, nothing = continued(model, p, goal == WITNESS, self.bounds, watch)
+        elif goal == WITNESS:
+            words, nothing = self.to_premise(found, name, watch)
+        else:
+            words, nothing = self.to_violation(found, name, watch)
+        if words is None:
+            return NONE, nothing, ""
+        with found.lock:
+            end = found.walker.along((*(place.schedule if here else ()), *words))
+            shown = [v for v in end.verdicts if shows(v, goal, len(end.path), here) and name in (v.property.name, "")]
+            if not shown:
+                raise WalkError("the way that was found does not show there what was looked for: a bug of zabcheck")
+            address = found.address(end.path)
+        from_here = " from there" if here else ""
+        names = joined([v.property.name for v in shown])
+        what = f"violates {names}" if goal == VIOLATION else f"meets the premise of {names}"
+        how = f"a way, perhaps not the shortest ({nothing})," if nothing else "a shortest way"
+        return FOUND, f"{how}{from_here} that {what}: {counted(len(words), 'step')}", address.text
+
+    def sought(self, job: Job, found: Served, begin: Place, model: ContinuedModel, p: Property) -> tuple[str, str, str]:
+        """Look for a state of which an expression is true: how it ended, what there is to say, and the address."""
+        words, nothing = continued(model, p, False, self.bounds, Following(job))
+        if words is None:
+            return NONE, nothing, ""
+        with found.lock:
+            end = found.walker.along((*begin.schedule, *words))
+            if model.program.python[p.holds.__name__](end.state):
+                raise WalkError("the way that was found does not come to such a state: a bug of zabcheck")
+            address = found.address(end.path)
+        return FOUND, f"a shortest way to a state with {p.name}: {counted(len(words), 'step')}", address.text
+
+    def to_violation(self, found: Served, name: str, watch: Watch) -> tuple[tuple[int, ...] | None, str]:
+        """The shortest run that violates a property, or any; else why there is none. Beside a run: why a shorter one is
+        not excluded."""
+        request = ExploreRequest(
+            found.request.model,
+            properties=(name,) if name else found.request.properties,
+            reduction="auto" if found.request.merges else "none",
+            trace=None,
+            **asdict(self.bounds),
+        )
+        report = explored(request, watch)
+        wanted = (
+            [name] if name else sorted(report.counterexamples, key=lambda n: report.exploration.violations[n].depth)
+        )
+        for run in (report.counterexamples[n] for n in wanted if n in report.counterexamples):
+            if run.trace is not None and not run.trouble:
+                return run.trace.schedule, "not all states were looked at" if report.exploration.narrowed else ""
+            raise NoVerdict(run.trouble)
+        return None, report.sentence
+
+    def to_premise(self, found: Served, name: str, watch: Watch) -> tuple[tuple[int, ...] | None, str]:
+        """The shortest run that meets the premise of a property; else why there is none."""
+        report = witnessed(WitnessRequest(found.request.model, properties=(name,), **asdict(self.bounds)), watch)
+        run = report.runs.get(name)
+        if run is not None and run.trace is not None:
+            return run.trace.schedule, ""
+        if run is not None and run.trouble:
+            raise NoVerdict(run.trouble)
+        return None, report.sentence
+
+
+def shows(v: Verdict, goal: str, here: int, on: bool) -> bool:
+    """Whether a place shows what a job looked for.
+
+    Args:
+        v: what a property says there.
+        here: after how many steps it is.
+        on: the way to it goes on from another place, at which the premise may have been met.
+    """
+    if goal == VIOLATION:
+        return v.verdict == VIOLATED
+    return v.premise_at is not None and (on or v.premise_at == here)

@@ -1,0 +1,173 @@
+"""A search expression: what is to be true of a state, over the fields that the model declares.
+
+    two p: p.role == LEADING
+    some p: len(p.history) > 1 and p.current_epoch < 2
+    no p: p.role == LEADING
+    timeouts_left == 0
+
+It is read by its syntax and made a property of the language, which the front end types; no Python of it is evaluated.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import hashlib
+import keyword
+import re
+from collections.abc import Mapping
+from types import FunctionType
+from typing import Any
+
+from invariants.registry import STATE, Property
+from traces.walk.walker import WalkError
+from zabspec.language.program import own_names
+from zabspec.language.schema import NODE, Role
+from zabspec.language.source import register_source
+from zabspec.model import Model
+
+__all__ = ["QUANTIFIERS", "searched", "words_of_search"]
+
+# How many processes it is to be true of, by the word that says so; of NODES there are.
+QUANTIFIERS = {
+    "some": "count > 0", "no": "count == 0", "all": "count == s.NODES", "one": "count == 1", "two": "count >= 2",
+    "three": "count >= 3",
+}  # fmt: skip
+QUANTIFIED = re.compile(rf"\s*({'|'.join(QUANTIFIERS)})\s+([a-z]\w*)\s*:\s*(.+)", re.DOTALL)
+PROCESS = re.compile(r"p([0-6])\Z")
+SEARCH, PREMISE = "zabcheck_search", "zabcheck_search_premise"
+TAKEN = ("s", "count", "len", "range")
+LONGEST = 500  # characters
+DEEPEST = 200  # nodes of its syntax
+OPERATORS = (
+    ast.And, ast.Or, ast.Not, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Add, ast.Sub,
+    ast.Mult, ast.USub,
+)  # fmt: skip
+
+
+def words_of_search(model: Model) -> list[str]:
+    """The fields and constants that an expression may name, for completion."""
+    return [*fields_of(model), *sorted(constants_of(model))]
+
+
+def constants_of(model: Model) -> Mapping[str, str]:
+    """The numbers that the protocol names, each with its key in the program: of the world's own names some mean other
+    numbers than the protocol's."""
+    program = model.program
+    found = {name: name for name in program.schema.constants if name in ("NODES", "TXNS", "EPOCHS")}
+    for module in program.protocol:
+        for name, value in own_names(module).items():
+            if type(value) is int and name.isupper():
+                found[name] = program.apart.get(name, name)
+    return found
+
+
+def searched(expression: str, model: Model) -> tuple[Property, Mapping[str, FunctionType]]:
+    """The property that an expression is false, and its functions by name.
+
+    Raises:
+        WalkError: it is no expression; the sentence says where.
+    """
+    if len(expression) > LONGEST:
+        raise WalkError(f"an expression has at most {LONGEST} characters")
+    found = QUANTIFIED.fullmatch(expression)
+    quantifier, name, inner = found.groups() if found is not None else ("", "", expression)
+    if name and (PROCESS.match(name) or name in fields_of(model) or name in TAKEN or keyword.iskeyword(name)):
+        raise WalkError(f"call the process something else than {name}")
+    try:
+        tree = ast.parse(inner.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise WalkError(f"this is no expression: {inner.strip()[:80]}") from None
+    if sum(1 for _ in ast.walk(tree)) > DEEPEST:
+        raise WalkError("this expression is too long")
+    text = ast.unparse(Reader(model, name).visit(tree))
+    condition = QUANTIFIERS.get(quantifier, f"{text}")
+    body = (
+        [f"    for {name} in range(s.NODES):", f"        if {text}:", "            count = count + 1"] if name else []
+    )
+    lines = [
+        "from zabspec.language.lang import State",
+        "",
+        f"def {SEARCH}(s: State) -> bool:",
+        *(["    count = 0"] if name else []),
+        *body,
+        f"    return not ({condition})",
+        "",
+        f"def {PREMISE}(s: State) -> bool:",
+        "    return True",
+        "",
+    ]
+    source = "\n".join(lines)
+    file = f"<search {hashlib.sha256(source.encode()).hexdigest()[:16]}>"
+    made: dict[str, Any] = {"__name__": "zabcheck_search"}
+    exec(register_source(file, source).code, made)  # defines two functions, and runs neither
+    functions = {key: made[key] for key in (SEARCH, PREMISE)}
+    said = " ".join(expression.split())
+    return Property(said, STATE, "a search", "", functions[SEARCH], functions[PREMISE]), functions
+
+
+def fields_of(model: Model) -> dict[str, Any]:
+    return {f.name: f for f in model.program.schema.fields if f.role is not Role.SCRATCH}
+
+
+class Reader(ast.NodeTransformer):
+    """Makes an expression of the language of what was written, and refuses all else.
+
+    Args:
+        model: whose fields it names.
+        process: what it calls the process that it is of; empty: it is of none.
+    """
+
+    def __init__(self, model: Model, process: str) -> None:
+        self.model, self.process = model, process
+        self.fields, self.constants = fields_of(model), constants_of(model)
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        allowed = (ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.Compare, ast.Subscript, ast.Load, *OPERATORS)
+        if not isinstance(node, allowed):
+            said = ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__
+            raise WalkError(f"an expression may not have {said[:60]}")
+        return super().generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        if type(node.value) not in (int, bool) or not -(2**31) < node.value < 2**31:  # type: ignore[operator]
+            raise WalkError(f"an expression has whole numbers, True and False, and not {str(node.value)[:40]}")
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        named = isinstance(node.func, ast.Name) and node.func.id == "len"
+        if not named or len(node.args) != 1 or node.keywords:
+            raise WalkError("the only function of an expression is len")
+        return ast.Call(node.func, [self.visit(node.args[0])], [])
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        name, number = node.id, PROCESS.match(node.id)
+        if name == self.process:
+            return node
+        if name in self.fields:
+            return ast.Attribute(ast.Name("s", ast.Load()), name, ast.Load())
+        if number is not None and int(number[1]) < self.model.configuration.nodes:
+            return ast.Constant(int(number[1]))
+        key = self.constants.get(name)
+        if key is not None and name in self.model.program.schema.constants:
+            return ast.Attribute(ast.Name("s", ast.Load()), name, ast.Load())
+        if key is not None:
+            return ast.Name(key, ast.Load())
+        raise WalkError(f"there is no {name[:40]}{self.near(name, words_of_search(self.model))}")
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        of = node.value
+        if isinstance(of, ast.Name) and (of.id == self.process or PROCESS.match(of.id)):
+            field = self.fields.get(node.attr)
+            if field is None or field.axes[:1] != (NODE,):
+                own = [n for n, f in self.fields.items() if f.axes[:1] == (NODE,)]
+                raise WalkError(f"a process has no {node.attr[:40]}{self.near(node.attr, own)}")
+            whole = ast.Attribute(ast.Name("s", ast.Load()), node.attr, ast.Load())
+            return ast.Subscript(whole, self.visit(of), ast.Load())
+        if node.attr.startswith("_"):
+            raise WalkError(f"there is no {node.attr[:40]}")
+        return ast.Attribute(self.visit(of), node.attr, ast.Load())
+
+    def near(self, name: str, names: list[str]) -> str:
+        found = difflib.get_close_matches(name, names, 3, 0.5)
+        return f"; did you mean {' or '.join(found)}?" if found else ""

@@ -1,0 +1,96 @@
+"""What ZooKeeper's committers need of a finding: a repair as a patch, a test, and what both did where they were run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import unified_diff
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any
+
+from checker.errors import RequestError
+
+__all__ = ["REPAIR", "RUNS", "Finding", "finding_of", "findings"]
+
+REPAIR, RUNS, FOLDER = "repair.patch", "runs.json", "findings"
+TESTS = "zookeeper-server/src/test/java"
+PACKAGE = re.compile(r"^package ([\w.]+);$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A finding as it can be merged.
+
+    Attributes:
+        name: the row of the track record.
+        repair: the patch against the tag.
+        test: the source of the JUnit test.
+        test_name: the class of it.
+        runs: what was printed where they were run (`benchmarks/zookeeper_findings.py` writes it).
+    """
+
+    name: str
+    repair: str
+    test: str
+    test_name: str
+    runs: dict[str, Any]
+
+    @property
+    def test_path(self) -> str:
+        """The path of the test in ZooKeeper's sources."""
+        package = PACKAGE.search(self.test)
+        assert package is not None
+        return f"{TESTS}/{package[1].replace('.', '/')}/{self.test_name}.java"
+
+    @property
+    def test_patch(self) -> str:
+        """The test as a patch that adds its file."""
+        lines = "".join(unified_diff([], self.test.splitlines(True), "/dev/null", f"b/{self.test_path}"))
+        return f"diff --git a/{self.test_path} b/{self.test_path}\nnew file mode 100644\n{lines}"
+
+    def digests(self) -> dict[str, str]:
+        """Return the digests of what was run, by the names that `runs.json` has for them."""
+        return {"repair": digest_of(self.repair), "test": digest_of(self.test)}
+
+    def check(self) -> None:
+        """Check that what is here is what was run.
+
+        Raises:
+            RequestError: it is not.
+        """
+        if self.runs.get("sha256") != self.digests():
+            raise RequestError(f"the patch or the test of ZK-{self.name} is not the one that was run")
+
+
+def digest_of(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def findings() -> list[str]:
+    """Return the rows that there is a patch and a test of."""
+    return sorted(one.name for one in files("checker.zookeeper").joinpath(FOLDER).iterdir() if one.is_dir())
+
+
+def finding_of(name: str) -> Finding:
+    """Return a finding.
+
+    Args:
+        name: its row, with or without `ZK-`.
+
+    Raises:
+        RequestError: there is no patch of it.
+    """
+    row = name.removeprefix("ZK-").lower()
+    if row not in findings():
+        raise RequestError(f"there is no patch of ZK-{row}; there are those of {', '.join(said())}")
+    folder = files("checker.zookeeper").joinpath(FOLDER, row)
+    test = next(one for one in folder.iterdir() if one.name.endswith("Test.java"))
+    runs = json.loads(folder.joinpath(RUNS).read_text()) if folder.joinpath(RUNS).is_file() else {}
+    return Finding(row, folder.joinpath(REPAIR).read_text(), test.read_text(), test.name.removesuffix(".java"), runs)
+
+
+def said() -> Iterator[str]:
+    return (f"ZK-{name}" for name in findings())

@@ -1,0 +1,247 @@
+"""The Java sources of ZooKeeper's server, in a folder or in a commit of a git repository.
+
+Nothing is run, symbolic links are not followed, and no file above a size is read: a tree may be anybody's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import subprocess
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from checker.errors import RequestError
+from checker.zookeeper.java_syntax import JavaClass, Unparsed, read_java
+from zabspec.files import Unreadable, read_bytes, reason
+
+__all__ = ["CommitTree", "FolderTree", "SourceTree", "commit_of", "git", "is_bare"]
+
+ROOTS = ("zookeeper-server/src/main/java", "src/java/main")  # from 3.5.5 and 3.4.14 on, and before
+BUILD_FILES = ("pom.xml", "build.xml")
+SERVER = "org/apache/zookeeper/server/quorum"  # what no other project has
+LARGEST = 1 << 20  # bytes of a file; ZooKeeper's largest is 150 KB
+MOST_FILES = 20_000  # ZooKeeper has about 1,000
+VERSION = re.compile(r"<artifactId>parent</artifactId>.*?<version>\s*([\w.\-]+)\s*</version>", re.DOTALL)
+ANT = re.compile(r'name="version" value="([^"]*)"')
+ANT_PART = re.compile(r'name="version-(\w+)"\s+value="([^"]*)"')
+NAME_CALL = r"\b%s\s*\("
+
+
+class SourceTree(ABC):
+    """Where sources are read from.
+
+    Attributes:
+        words: what it is, as messages name it.
+        paths: of the Java files of the server, by the names that they have without `.java`.
+    """
+
+    words: str
+
+    def __init__(self) -> None:
+        self.paths: dict[str, list[str]] = {}
+        for path in self.listed():
+            self.paths.setdefault(PurePosixPath(path).stem, []).append(path)
+        self.parsed: dict[str, dict[str, JavaClass] | str] = {}
+
+    @abstractmethod
+    def listed(self) -> list[str]:
+        """Return the paths of the Java files of the server.
+
+        Raises:
+            RequestError: this is no tree of ZooKeeper.
+        """
+
+    @abstractmethod
+    def read(self, path: str) -> bytes:
+        """
+        Raises:
+            Unreadable: the file is not there, too large, or not a regular one.
+        """
+
+    def classes(self, path: str) -> dict[str, JavaClass] | str:
+        """Return the classes of a file by their names, or why they are not known."""
+        if path not in self.parsed:
+            try:
+                self.parsed[path] = read_java(self.read(path)).classes
+            except Unreadable as problem:
+                self.parsed[path] = f"{path}: {reason(problem)}"
+            except Unparsed as problem:
+                self.parsed[path] = f"{path}: {problem}"
+        return self.parsed[path]
+
+    def files_of(self, name: str, hint: str = "") -> list[str]:
+        """Return the paths of the files that may declare a class: that of its name, or else where it was nested.
+
+        Args:
+            name: the simple name of the class.
+            hint: the name, without `.java`, of the file that declared it in the recorded release.
+        """
+        return self.paths.get(name) or self.paths.get(hint, [])
+
+    def declaring(self, method: str) -> Iterator[str]:
+        """Yield the classes that declare a method of a name, with their files: where it may have gone."""
+        call = re.compile((NAME_CALL % re.escape(method)).encode())
+        for paths in self.paths.values():
+            for path in paths:
+                try:
+                    if not call.search(self.read(path)):
+                        continue
+                except Unreadable:
+                    continue
+                found = self.classes(path)
+                if not isinstance(found, str):
+                    yield from (f"{c.name} ({path})" for c in found.values() if method in c.names())
+
+    def version(self) -> str:
+        """Return the version that the tree's build file says; empty: none."""
+        for name, pattern in zip(BUILD_FILES, (VERSION, ANT), strict=True):
+            try:
+                text = self.read(name).decode(errors="replace")
+            except Unreadable:
+                continue
+            if found := pattern.search(text):
+                said = found[1]
+                for part, value in ANT_PART.findall(text):
+                    said = said.replace(f"${{version-{part}}}", value)
+                return said
+        return ""
+
+    def not_one(self) -> RequestError:
+        return RequestError(f"{self.words} is no source tree of ZooKeeper: it has no {ROOTS[0]}/{SERVER}")
+
+
+class FolderTree(SourceTree):
+    """A folder, as it is now."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.words = folder, str(folder)
+        super().__init__()
+
+    def listed(self) -> list[str]:
+        if not self.folder.is_dir():
+            raise RequestError(f"{self.words} is no folder")
+        root = next((r for r in ROOTS if (self.folder / r / SERVER).is_dir()), None)
+        if root is None:
+            raise self.not_one()
+        out: list[str] = []
+        for folder, folders, files in os.walk(self.folder / root):
+            folders.sort()
+            out += (Path(folder, n).relative_to(self.folder).as_posix() for n in sorted(files) if n.endswith(".java"))
+            if len(out) > MOST_FILES:
+                raise RequestError(f"{self.words} has more than {MOST_FILES:,} Java files: it is no tree of ZooKeeper")
+        return out
+
+    def read(self, path: str) -> bytes:
+        place = self.folder / path
+        try:
+            mode = place.lstat().st_mode
+        except OSError as problem:
+            raise Unreadable(problem.errno, reason(problem)) from None
+        if stat.S_ISLNK(mode):
+            raise Unreadable(0, "this is a symbolic link, which is not followed")
+        try:
+            return read_bytes(place, LARGEST)
+        except Unreadable:
+            raise
+        except (OSError, ValueError) as problem:
+            raise Unreadable(0, reason(problem)) from None
+
+
+class CommitTree(SourceTree):
+    """A commit of a git repository, whose work tree is not looked at.
+
+    Args:
+        known: files that were parsed already, by their blobs, of other commits, too.
+    """
+
+    def __init__(
+        self, repository: Path, commit: str, known: dict[str, dict[str, JavaClass] | str] | None = None
+    ) -> None:
+        self.known = known if known is not None else {}
+        self.repository, self.commit, self.words = repository, commit, f"commit {commit[:9]} of {repository}"
+        self.blobs: dict[str, tuple[str, int]] = {}
+        super().__init__()
+
+    def listed(self) -> list[str]:
+        listed = git(
+            self.repository,
+            "ls-tree",
+            "--full-tree",
+            "-r",
+            "-l",
+            "-z",
+            self.commit,
+            "--",
+            *ROOTS,
+            "pom.xml",
+            "build.xml",
+        )
+        for line in listed.decode(errors="surrogateescape").split("\0"):
+            if line:
+                facts, path = line.split("\t", 1)
+                mode, _, blob, size = facts.split()
+                if mode.startswith("100"):
+                    self.blobs[path] = (blob, int(size))
+        out = [path for path in self.blobs if path.endswith(".java")]
+        if not any(path.startswith(f"{root}/{SERVER}/") for root in ROOTS for path in out):
+            raise self.not_one()
+        return out
+
+    def classes(self, path: str) -> dict[str, JavaClass] | str:
+        blob = self.blobs[path][0] if path in self.blobs else ""
+        if blob not in self.known:
+            self.known[blob] = super().classes(path)
+        return self.known[blob]
+
+    def read(self, path: str) -> bytes:
+        if path not in self.blobs:
+            raise Unreadable(0, "it is not a regular file of that commit")
+        blob, size = self.blobs[path]
+        if size > LARGEST:
+            raise Unreadable(0, f"it is larger than {LARGEST:,} bytes")
+        return git(self.repository, "cat-file", "blob", blob)
+
+
+def commit_of(repository: Path, revision: str) -> str:
+    """Return the commit that a revision names.
+
+    Raises:
+        RequestError: there is no git, no repository or no such revision.
+    """
+    name = f"{revision}^{{commit}}"
+    return git(repository, "rev-parse", "--verify", "--end-of-options", name).decode().strip().splitlines()[-1]
+
+
+def git(repository: Path, *words: str) -> bytes:
+    """Return what git prints; its configuration may come with the repository, so nothing of it is run.
+
+    Raises:
+        RequestError: git is not there, or refuses.
+    """
+    safe = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never"]
+    try:
+        done = subprocess.run(
+            ["git", *safe, "-C", str(repository), *words],
+            capture_output=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"},
+        )
+    except OSError as problem:
+        raise RequestError(f"--since needs git, which cannot be run: {problem.strerror}") from None
+    if done.returncode:
+        said = " ".join(done.stderr.decode(errors="replace").split()) or f"it does not know {words[-1]!r}"
+        raise RequestError(f"git refuses: {said}")
+    return done.stdout
+
+
+def is_bare(repository: Path) -> bool:
+    """Return whether a repository has no work tree.
+
+    Raises:
+        RequestError: there is no git, or no repository.
+    """
+    return git(repository, "rev-parse", "--is-bare-repository").strip() == b"true"

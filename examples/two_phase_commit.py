@@ -1,0 +1,136 @@
+"""Two-phase commit: a coordinator asks every participant, and commits what all of them agree to.
+
+    zabcheck --protocol two_phase_commit.py
+    zabcheck --protocol two_phase_commit.py --participant 4
+    zabcheck --protocol two_phase_commit.py --variant hasty     the votes of a majority are enough
+
+Nobody crashes here: a coordinator that does leaves participants waiting.
+"""
+
+from __future__ import annotations
+
+from typing import NewType
+
+from zabcheck.language import (
+    NODE, Bool, Each, Field, Fields, Message, MessageType, Node, OneOf, Processes, Size, Variant, action, broken,
+    choose, declare, ghost, is_quorum, observation, processes, receives, safety, send, stored, volatile,
+)  # fmt: skip
+
+Coordinator = NewType("Coordinator", Node)
+Participant = NewType("Participant", Node)
+
+WORKING, PREPARED, COMMITTED, ABORTED = range(4)
+
+
+class PREPARE(MessageType): ...
+
+
+class VOTE(MessageType):
+    yes: bool
+
+
+class DECISION(MessageType):
+    commit: bool
+
+
+class State(Fields):
+    phase: Each[Participant, int]
+    begun: Each[Coordinator, bool]
+    asking: Each[Coordinator, bool]
+    agreed: Each[Coordinator, set[Participant]]
+    outcome: Each[Node, int]
+    PARTICIPANT: int
+
+
+def state(size: Size) -> list[Field]:
+    return [
+        stored("phase", OneOf("WORKING", "PREPARED", "COMMITTED", "ABORTED"), "where it stands", of="participant"),
+        stored("begun", Bool(), "it has asked for votes", of="coordinator"),
+        volatile("asking", Bool(), "it still counts votes", of="coordinator"),
+        volatile("agreed", Processes(size.nodes, "participant"), "who has voted yes", of="coordinator"),
+        ghost("outcome", OneOf("NONE", "COMMIT", "ABORT"), "what it has shown", NODE),
+    ]
+
+
+def messages(size: Size) -> list[Message]:
+    return [Message("PREPARE", {}), Message("VOTE", {"yes": Bool()}), Message("DECISION", {"commit": Bool()})]
+
+
+def may_begin(s: State, p: Coordinator) -> bool:
+    return not s.begun[p]
+
+
+@action(when=may_begin)
+def begin(s: State, p: Coordinator) -> None:
+    s.begun[p] = True
+    s.asking[p] = True
+    for q in processes(s, Participant):
+        send(s, p, q, PREPARE())
+
+
+@receives
+def on_prepare(s: State, p: Participant, source: Coordinator, m: PREPARE) -> None:
+    yes = choose(s, 2) == 1
+    s.phase[p] = PREPARED if yes else ABORTED
+    if not yes:
+        decided(s, p, False)
+    send(s, p, source, VOTE(yes=yes))
+
+
+def enough(s: State, p: Coordinator) -> bool:
+    return len(s.agreed[p]) == s.PARTICIPANT
+
+
+@receives
+def on_vote(s: State, p: Coordinator, source: Participant, m: VOTE) -> None:
+    if s.asking[p]:
+        if m.yes:
+            s.agreed[p].add(source)
+        if not m.yes or enough(s, p):
+            s.asking[p] = False
+            for q in processes(s, Participant):
+                send(s, p, q, DECISION(commit=m.yes))
+
+
+@receives
+def on_decision(s: State, p: Participant, m: DECISION) -> None:
+    if s.phase[p] == PREPARED:
+        s.phase[p] = COMMITTED if m.commit else ABORTED
+        decided(s, p, m.commit)
+
+
+@observation
+def decided(s: State, p: Participant, commit: bool) -> None:
+    """What the outside sees of p: its decision."""
+    s.outcome[p] = 1 if commit else 2
+
+
+def someone_committed(s: State) -> bool:
+    """A participant has committed."""
+    for p in range(s.NODES):
+        if s.outcome[p] == 1:
+            return True
+    return False
+
+
+@safety(over="history", witness=someone_committed)
+def agreement(s: State) -> bool:
+    """No participant commits what another aborts."""
+    for p in range(s.NODES):
+        for q in range(s.NODES):
+            if s.outcome[p] == 1 and s.outcome[q] == 2:
+                return broken(f"p{p} has committed, and p{q} has aborted")
+    return True
+
+
+def most(s: State, p: Coordinator) -> bool:
+    return is_quorum(s, s.agreed[p], Participant)
+
+
+PROTOCOL = declare(
+    __name__,
+    roles={"coordinator": 1, "participant": 3},
+    state=state,
+    messages=messages,
+    variants=[Variant("hasty", "the votes of a majority are enough", {"enough": most})],
+)

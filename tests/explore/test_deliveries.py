@@ -1,0 +1,170 @@
+"""Properties judged at deliveries: what they follow from breaks no later than they do, and what only stands for a
+property is never told of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from types import ModuleType
+
+import pytest
+
+from checker.explore import deliveries as at_deliveries
+from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.deliveries import AtDelivery, DeliveryModel
+from checker.explore.result import Exploration, Limits
+from checker.requests import explore, restart
+from checker.requests.exploration import ExploreRequest
+from checker.requests.model import ModelRequest
+from invariants import binding
+from invariants.claims import DELIVERS_CHOSEN
+from invariants.core import INTEGRITY
+from invariants.durability import CHOSEN_IS_DURABLE
+from invariants.registry import STATE, STEP, Property
+from tests.explore import false_properties, looking_at_deliveries
+from tests.models import judged
+from zabspec.model import Configuration, Model
+
+TWO = Configuration(nodes=2, txns=1, timeouts=1, crashes=0, losses=0)
+THREE = replace(TWO, nodes=3, txns=2)
+REPLACED = tuple(p for p in judged("zab") if p.follows_from)
+
+
+@cache
+def full(configuration: Configuration) -> Exploration:
+    """All states, with what stands for properties judged beside them."""
+    asked = [*REPLACED, *dict.fromkeys(q for p in REPLACED for q in p.follows_from)]
+    return Explorer(Compiled(DeliveryModel(configuration), asked, True), 1).run(Limits(), keep_going=True)
+
+
+def test_two_properties_are_judged_at_deliveries() -> None:
+    assert [p.name for p in REPLACED] == ["delivered-is-chosen", "durability"]
+
+
+@pytest.mark.parametrize("variant", ["small-quorum", "no-sync", "commit-on-propose"])
+def test_what_a_property_follows_from_breaks_no_later(variant: str) -> None:
+    found = full(replace(TWO, variant=variant)).violations
+    for p in REPLACED:
+        assert min(found[q.name].depth for q in p.follows_from if q.name in found) <= found[p.name].depth
+
+
+def test_of_zab_nothing_that_stands_for_a_property_breaks() -> None:
+    r = full(TWO)
+    assert r.complete
+    assert not r.violations
+
+
+def narrowed(configuration: Configuration, judging: tuple[Property, ...]) -> tuple[AtDelivery, Exploration]:
+    """A search with ample sets that judges at deliveries what may be judged so."""
+    at = AtDelivery.of(Model(configuration), judging, ())
+    code = Narrowing(DeliveryModel(configuration), at.asked, True, ())
+    return at, AmpleExplorer(code, 1).run(Limits())
+
+
+def test_a_violation_is_found_where_it_is_delivered() -> None:
+    at, r = narrowed(replace(TWO, variant="commit-on-propose"), REPLACED)
+    assert not at.believed(r)
+    assert not {*at.told(r).violations, *at.told(r).suspected}
+
+
+def test_without_one_of_them_a_violation_is_lost() -> None:
+    """So each of them is needed: a wrong argument would say that what is broken holds."""
+    lacking = tuple(replace(p, follows_from=(INTEGRITY, CHOSEN_IS_DURABLE)) for p in REPLACED)
+    at, r = narrowed(replace(TWO, variant="commit-on-propose"), lacking)
+    assert at.believed(r)
+    assert r.complete
+    assert not r.violations
+
+
+@pytest.fixture
+def of_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The properties of these tests are found where the papers' are."""
+    real = binding.judging_modules
+    monkeypatch.setattr(binding, "judging_modules", lambda model: (*real(model), false_properties))
+
+
+@pytest.mark.usefixtures("of_the_tests")
+def test_chosen_but_not_stored_is_found() -> None:
+    """Where durability would be broken by what is chosen and not on disks, `chosen-is-durable` is needed."""
+    never = Property(
+        "chosen-is-durable", STATE, "a test", "something is chosen", false_properties.nothing_chosen,
+        CHOSEN_IS_DURABLE.witness, default=False,
+    )  # fmt: skip
+    at, r = narrowed(TWO, tuple(replace(p, follows_from=(never,)) for p in REPLACED))
+    assert not at.believed(r)
+
+
+def test_a_premise_still_to_be_met_is_judged_as_it_is() -> None:
+    at = AtDelivery.of(Model(THREE), judged("zab"), {"durability"})
+    assert [p.name for p in at.replaced] == ["delivered-is-chosen"]
+    assert DELIVERS_CHOSEN in at.asked
+    assert CHOSEN_IS_DURABLE not in at.asked
+
+
+def test_who_asks_for_one_is_told_of_one() -> None:
+    """Integrity is judged beside it, and is in no report."""
+    only = tuple(p for p in judged("zab") if p.name == "durability")
+    at, r = narrowed(TWO, only)
+    assert INTEGRITY in at.asked
+    assert INTEGRITY in r.properties
+    assert at.told(r).properties == only
+    assert at.told(r).witnessed.keys() <= {"durability"}
+
+
+@pytest.mark.slow(seconds=2)
+def test_fewer_states_are_visited_for_the_same_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(restart, "SMALL", 1000)
+    model = ModelRequest(nodes=3, txns=2, budgets={"timeouts": 1, "crashes": 0, "losses": 0})
+    r = explore.answer(ExploreRequest(model, trace="")).exploration
+    assert conclusive(r)
+    assert r.properties == judged("zab")
+    assert "delivered-is-chosen and durability judged where something is delivered" in r.merged
+    assert r.distinct < 104_328, "with every property judged as it is"
+
+
+@pytest.mark.usefixtures("of_the_tests")
+@pytest.mark.slow(seconds=3)
+def test_where_what_it_follows_from_breaks_it_is_judged_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(restart, "SMALL", 100)
+    never = Property(
+        "nothing-delivered", STEP, "a test", "something is delivered", false_properties.nothing_delivered,
+        DELIVERS_CHOSEN.witness, default=False, sooner=True,
+    )  # fmt: skip
+    of = AtDelivery.of
+
+    def wrongly(model: Model, judging: tuple[Property, ...], unmet: set[str]) -> AtDelivery:
+        found = of(model, judging, unmet)
+        return replace(found, replaced=tuple(replace(p, follows_from=(never,)) for p in found.replaced))
+
+    monkeypatch.setattr(AtDelivery, "of", wrongly)
+    asked: list[int] = []
+    real = AmpleExplorer.run
+    monkeypatch.setattr(AmpleExplorer, "run", lambda self, *how: asked.append(1) or real(self, *how))
+    model = ModelRequest(nodes=2, txns=2, budgets={"timeouts": 1, "crashes": 0, "losses": 0})
+    r = explore.answer(ExploreRequest(model, trace="")).exploration
+    assert len(asked) == 2
+    assert not r.violations
+    assert r.complete
+    assert "judged where" not in r.merged
+
+
+class Looking(DeliveryModel):
+    """A model whose deliveries look at what was delivered in the same step."""
+
+    @property
+    def observing(self) -> tuple[ModuleType, ...]:
+        return (*super().observing, looking_at_deliveries)
+
+
+def test_what_a_step_says_may_decide_nothing() -> None:
+    code = Narrowing(Looking(TWO), judged("zab"), False, ())
+    assert "delivered_now" in code.classes.why_not
+    assert not Narrowing(DeliveryModel(TWO), judged("zab"), False, ()).classes.why_not
+
+
+def test_the_ghosts_are_those_of_the_model_as_it_is() -> None:
+    plain, noting = Model(TWO).program, at_deliveries.DeliveryModel(TWO).program
+    assert plain.initial().key() == noting.initial().key()
+    assert "delivered_now" not in plain.layout.fields

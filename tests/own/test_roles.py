@@ -1,0 +1,249 @@
+"""Protocols with roles: what counts once, what is refused, and how processes are named (docs/decisions/0020)."""
+
+from __future__ import annotations
+
+import re
+from itertools import permutations, product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+from checker.explore.compiled import Compiled
+from checker.explore.interpret import Interpreter
+from checker.explore.result import Limits
+from invariants import properties_of
+from tests.second.generator.favoured import drawn
+from tests.second.harness.plain import Renamer, canonical
+from tests.second.harness.question import Question
+from tests.second.reference import explore
+from traces.explain.export import to_mermaid
+from traces.pictures import to_svg
+from traces.record.file import read_trace
+from zabspec.authoring.declaration import ConfigError, ProtocolError
+from zabspec.language.source import LanguageError
+from zabspec.model import Configuration, Model
+from zabspec.roles import Roles
+from zabspec.simulator.run import Run, play
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+LANGUAGE = Path(__file__).parents[2] / "docs" / "language.md"
+
+# the example of the page
+TEXT = LANGUAGE.read_text(encoding="utf-8").split("## Roles")[1].split("```python\n")[1].split("```")[0]
+
+
+def written(folder: Path, *changes: tuple[str, str]) -> str:
+    """The text with pieces of it replaced, as a file."""
+    text = TEXT.replace("any_of,", "any_of, any_process, is_a, only,", 1)
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    path = folder / "asked.py"
+    path.write_text(text)
+    return str(path)
+
+
+def orbits(states: list[str], question: Question) -> int:
+    """How many orbits there are of states, each process being called otherwise within its role."""
+    renamer = Renamer(question.plain, "", question.configuration.roles)
+    return len({renamer.orbit(text)[0] for text in states})
+
+
+@pytest.mark.parametrize("name", ["two_phase_commit", "lease", "asked"])
+def test_orbits_are_those_of_the_product_of_groups(name: str, tmp_path: Path) -> None:
+    """Counted by plain renaming of all states that the second semantics reaches."""
+    path = written(tmp_path) if name == "asked" else str(EXAMPLES / f"{name}.py")
+    budgets = {"lease": {"ticks": 2, "asks": 2}, "asked": {"asked": 2}, "two_phase_commit": {"participant": 2}}[name]
+    asked = {"protocol": path, "nodes": None, "network": "datagrams", "budgets": budgets, "properties": []}
+    question = Question(asked)
+    every = explore(asked)
+    texts = [canonical(state) for state in every["states"]]
+    found = Interpreter(question.model, (), True, every_step=True).run(Limits(), False)
+    assert found.complete
+    assert sum(found.raw_levels) == len(every["states"])
+    assert sum(found.levels) == orbits(texts, question) < len(every["states"])
+
+
+def test_renamings_keep_every_process_in_its_role() -> None:
+    roles = Roles.of({"client": 2, "server": 3})
+    every = {p for p in permutations(range(5)) if all((x < 2) == (y < 2) for x, y in enumerate(p))}
+    assert set(roles.renamings) == every
+    assert len(roles.renamings) == len(every) == 12
+    assert roles.renamings[0] == (0, 1, 2, 3, 4)
+    assert roles.names == ("client1", "client2", "server1", "server2", "server3")
+
+
+APART = [
+    (
+        "q in s.served_by[c] and",
+        "q == 2 and q in s.served_by[c] and",
+        "a number is taken for a member of a set of processes",
+    ),
+    ("for q in processes(s, Server)", "for q in range(2, 3)", "is not over range(s.NODES)"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "said"), APART)
+def test_what_tells_members_of_a_role_apart_ends_symmetry(tmp_path: Path, old: str, new: str, said: str) -> None:
+    path = written(tmp_path, (old, new))
+    assert said in Compiled.of(Model(Configuration(path)), properties_of(path), True)[1]
+
+
+def test_a_process_of_any_role_is_chosen_with_symmetry(tmp_path: Path) -> None:
+    choice = ("    s.asks[p] = True\n", "    s.asks[p] = True\n    send(s, p, p, SEEN(who=any_process(s)))\n")
+    seen = "@receives\ndef on_seen(s: State, p: Node, m: SEEN) -> None:\n    s.seen[p] = m.who == p\n\n\n@receives\n"
+    mail = ('Message("TELL", {})]', 'Message("TELL", {}), Message("SEEN", {"who": NodeId.of(size.nodes)})]')
+    name = ("ASK, TELL = ", 'SEEN = MessageName("SEEN")\nASK, TELL = ')
+    path = written(tmp_path, choice, mail, name, ("@receives\n", seen))
+    model = Model(Configuration(path, budgets="asked=1"))
+    code, why = Compiled.of(model, (), True)
+    assert why == ""
+    first = Interpreter(model, (), True).run(Limits(depth=1), False)
+    assert first.raw_levels[1] == 2 * 2 * 4  # two clients, each of two servers, each of four processes
+    assert first.levels[1] == 3 + 1 + 0  # another server, the one that is asked, the other client, itself
+    assert code.model is model
+
+
+REFUSED: list[tuple[str, str, str]] = [
+    ("any_of(s, Server), ASK", "any_of(s, Client), ASK", "ASK, which on_ask receives, takes a process of role server"),
+    ("any_of(s, Server), ASK", "any_process(s), ASK", "may be of any role"),
+    ("source: Client, m: ASK", "source: Server, m: ASK", "takes a process of role server, and p is of role client"),
+    ("s.owner[p] = m.who", "s.owner[p] = p", "takes a process of role client, and p is of role server"),
+    ("s.owner[p] == NOBODY:", "s.owner[source] == NOBODY:", "owner[...], a field of role server, takes"),
+    ("serve(s, p, source)", "serve(s, p, p)", "serve(c) takes a process of role client, and p is of role server"),
+    ("served_by[p].add(source)", "served_by[p].add(p)", "served_by[p] takes a process of role server"),
+    ("ASK(who=p)", "ASK(who=any_of(s, Server))", "ASK.who takes a process of role client"),
+    ("if s.owner[p] == NOBODY:", "if s.owner[p] == p:", "they are never the same"),
+    ("is_quorum(s, s.served_by[c], Server)", "is_quorum(s, s.served_by[c], Client)", "takes processes of role client"),
+    ("is_quorum(s, s.served_by[c], Server)", "is_quorum(s, s.served_by[c])", "of which role"),
+    ("any_of(s, Server), ASK", "only(s, Server), ASK", "is of a role with one process, and --server is 2"),
+    ("processes(s, Server)", "processes(s, Serving)", "Serving is no role; there are Client, Server"),
+    ("q in s.served_by[c] and", "is_a(s, any_process(s), Client) and", "is_a asks of a process that has a name"),
+    ('NewType("Server", Node)', 'NewType("Serve", Node)', 'Server = NewType("Server", Node)'),
+    ('NewType("Client", Node)', "1", "Client is the type of role client"),
+    ('of="server"', 'of="store"', "owner is of role 'store'; there are client, server"),
+    ('"server": 2}', '"server": 9}', "role server has 1 to 7 processes, not 9"),
+    ('"server": 2}', '"server": 6}', "8 processes: a model has at most 7"),
+    ('"server": 2}', '"asked": 2}', "call role asked something else"),
+    ('"server": 2}', '"Server": 2}', "one word in small letters"),
+    ("__name__,", "__name__, transactions=True,", "has one kind of process"),
+    ("__name__,", '__name__, world="connections",', "over connections processes lead and follow"),
+    ("def serve(", "def on_start(s: State, p: Server) -> None:\n    s.seen[p] = True\n\n\ndef serve(",
+     "on_start is of all processes, (s: State, p: Node): call it on_start_server"),
+    ("def serve(", "def on_start_server(s: State, p: Client) -> None:\n    s.seen[p] = True\n\n\ndef serve(",
+     "on_start_server takes (s: State, p: Server)"),
+    ("def idle(s: State, p: Client)", "def idle(s: State, p: Server)", "an action takes (s: State, p: Node)"),
+    ("s.served_by[p].add(source)", "s.seen[p] = len(s.served_by[p]) >= s.MAJORITY", "MAJORITY"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "said"), REFUSED)
+def test_a_wrong_role_is_refused_with_its_line(tmp_path: Path, old: str, new: str, said: str) -> None:
+    path = written(tmp_path, (old, new))
+    with pytest.raises((ProtocolError, LanguageError, ConfigError)) as problem:
+        Question({"protocol": path, "nodes": None, "network": "", "budgets": {}, "properties": ["owned"]}).check()
+    assert said in str(problem.value)
+    assert "asked.py:" in str(problem.value) or "model has at most" in said
+
+
+BEGUN = "    begun: Each[Coordinator, bool]\n"
+CLASSES = [
+    ("(MessageType):\n    yes: bool", "(MessageType):\n    no: bool", "class VOTE has the fields no"),
+    (BEGUN, "", "class State has no begun"),
+    (BEGUN, "    begun: bool\n", "begun is a field of each process: Each[Coordinator, ...]"),
+    (BEGUN, f"{BEGUN}    extra: int\n", "class State says extra, which state(size) has not"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "said"), CLASSES)
+def test_a_class_for_tools_says_what_is_declared(tmp_path: Path, old: str, new: str, said: str) -> None:
+    text = (EXAMPLES / "two_phase_commit.py").read_text(encoding="utf-8")
+    assert old in text
+    path = tmp_path / "typed.py"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(ProtocolError) as problem:
+        _ = Model(Configuration(str(path))).parts
+    assert said in str(problem.value)
+    assert "typed.py:" in str(problem.value)
+
+
+def test_a_process_of_any_role_may_be_asked_for_its_role(tmp_path: Path) -> None:
+    """`is_a` before what one role alone has."""
+    shown = "    s.seen[p] = True\n    if is_a(s, p, Server):\n        s.owner[p] = NOBODY\n"
+    path = written(tmp_path, ("def serve(", f"def on_start(s: State, p: Node) -> None:\n{shown}\n\ndef serve("))
+    Question({"protocol": path, "nodes": None, "network": "", "budgets": {}, "properties": ["owned"]}).check()
+
+
+SIZES = [
+    ({"nodes": 5}, "--nodes is not for"),
+    ({"budgets": "client=7"}, "--client 7 and --server 2 are 9 processes: a model has at most 7"),
+    ({"budgets": "client=0"}, "--client must be 1 to 7, not 0"),
+    ({"quorums": "weights 1,1,1,1"}, "--quorums is not for"),
+    ({"budgets": "client=3", "roles": "client=2,server=2"}, "the roles are client=3,server=2 by the budgets"),
+]
+
+
+@pytest.mark.parametrize(("given", "said"), SIZES)
+def test_sizes_that_there_cannot_be_are_refused(tmp_path: Path, given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError) as problem:
+        Configuration(written(tmp_path), **given)
+    assert said in str(problem.value)
+
+
+def test_sizes_of_roles_are_part_of_the_question(tmp_path: Path) -> None:
+    c = Configuration(written(tmp_path), budgets="server=3")
+    assert (c.nodes, c.roles, c.renamings) == (5, "client=2,server=3", 12)
+    assert c == Configuration(c.protocol, roles="client=2,server=3") == Configuration(**c.as_dict())
+    assert Configuration("zab").roles == ""
+    assert "roles" not in Configuration("zab").as_dict()
+
+
+def test_a_trace_names_processes_by_their_roles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the text and the pictures; its file says the sizes, and replays."""
+    monkeypatch.chdir(tmp_path)
+    words = ["--protocol", str(EXAMPLES / "two_phase_commit.py"), "--variant", "hasty", "--participant", "3"]
+    made = CliRunner().invoke(main, [*words, "--trace", "t.json", "--engine", "interpret"])
+    assert made.exit_code == 1
+    assert "coordinator1 -> participant1: PREPARE()" in made.stdout
+    assert "has committed, and participant" in " ".join(made.stdout.split())
+    assert "p0" not in made.stdout.replace("two_phase", "")
+    trace = read_trace("t.json")
+    assert trace.configuration.roles == "coordinator=1,participant=3"
+    told = CliRunner().invoke(main, ["replay", "t.json"]).stdout
+    assert "participant1: receive on PREPARE from coordinator1" in told
+    for picture in (to_mermaid(trace), to_svg(trace)):
+        assert "participant2" in picture
+        assert not re.search(r"\bp2\b", picture)
+
+
+def test_a_simulated_run_has_the_roles_of_its_sizes(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    with pytest.raises(ConfigError, match=r"the roles of .* are client=2,server=2"):
+        Run(1, 5, protocol=path)
+    run = Run(1, 5, rounds=60, protocol=path, budgets="client=3")
+    assert run.budgets.startswith("client=3,server=2,")
+    assert play(run, "interpret").state.CLIENT == 3
+    shown = CliRunner().invoke(
+        main, ["simulate", "--protocol", path, "--client", "1", "--engine", "interpret", "--show"]
+    )
+    rows = [line.split() for line in shown.stdout.splitlines() if line.startswith(("client", "server"))]
+    assert [row[0] for row in rows] == ["client1", "server1", "server2"]
+    assert [len(row) for row in rows] == [4, 3, 3]  # fields of another role are not shown
+
+
+def test_random_protocols_with_roles_are_drawn() -> None:
+    """Of the campaign that favours roles: each declares them, with as many processes as it has in all."""
+    for seed in range(3):
+        made = drawn(seed, ["roles"])
+        assert "roles={" in made.text
+        assert made.request["budgets"]["client"] + made.request["budgets"]["server"] == made.request["nodes"]
+
+
+def test_all_products_of_small_roles_are_groups() -> None:
+    """Closed under composition, so that orbits are classes."""
+    for sizes in product((1, 2, 3), repeat=2):
+        every = set(Roles.of({"a": sizes[0], "b": sizes[1]}).renamings)
+        assert all(tuple(p[k] for k in q) in every for p in every for q in every)

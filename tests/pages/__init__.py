@@ -1,0 +1,1 @@
+"""What every page of HTML has in common, and how pages look in a browser."""

@@ -1,0 +1,200 @@
+"""How every page looks, in a real browser: on a phone and on a screen, light and dark; and that it loads nothing.
+
+Without Chromium this is skipped, and says so: `apt install chromium`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+from checker.report.formats.html import page_of_parts
+from checker.report.result import Counterexample, StatedResult, Words
+from checker.report.witness_page import page_of_runs
+from checker.report.witnessed import WitnessReport
+from invariants import properties_of
+from tests.pages.test_shell import HOSTILE
+from tests.pictures.browser import CHROMIUM, Browser, browser
+from tests.pictures.pictured import pictured, walk
+from tests.zookeeper.written import Txn, create, digested, ensemble, server, zxid
+from traces import read_trace
+from traces.pages.shell import environment
+from traces.pictures import to_html
+from traces.sweep.grid import Grid
+from traces.sweep.report import facts_of, inline
+from traces.sweep.summary import Group, Summary, Together, VerdictTotals
+from zabspec.deprecated import OldNameWarning
+from zabspec.model import Configuration
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt install chromium")
+
+DATA = Path(__file__).parent.parent / "data" / "0.1.0"
+MEASURE = Path(__file__).with_name("geometry.js").read_text(encoding="utf-8")
+START = "2026-11-21 07:21:31,600 [myid:{n}] - INFO  [main:Learner@1] - "
+ESTABLISHED = "Have quorum of supporters, sids: [[1, 2]]; starting up and setting last processed zxid: 0x500000000"
+SIZES = {"phone": (390, 844), "screen": (1280, 800)}
+UNFOLD = "for (const e of document.querySelectorAll('details')) e.open = true"
+
+
+# --- a page of each kind -----------------------------------------------------------------------------
+
+
+def run_page(folder: Path) -> str:
+    """A counterexample."""
+    return to_html(pictured("join-commit-all"))
+
+
+def long_page(folder: Path) -> str:
+    """A run of seven processes, which no screen is wide enough for."""
+    return to_html(walk(Configuration(nodes=7, txns=3, timeouts=1, crashes=1, losses=1), 0, length=40, together=True))
+
+
+def loop_page(folder: Path) -> str:
+    """A run in which somebody waits for ever."""
+    with pytest.warns(OldNameWarning):
+        trace = read_trace(DATA / "joins.trace.json")
+    assert trace.lasso is not None
+    return to_html(replace(trace, lasso=replace(trace.lasso, loop=1, stabilization_time=0)))
+
+
+def report_page(folder: Path) -> str:
+    """An exploration that found two violations."""
+    page = folder / "given.html"
+    assert CliRunner().invoke(main, ["report", str(DATA / "report.json"), "--html", str(page)]).exit_code == 1
+    return page.read_text(encoding="utf-8")
+
+
+def audit_page(folder: Path) -> str:
+    """Servers that differ, with names that would be markup."""
+    txns = [Txn(zxid(1, n), *create(f"/n{n}")) for n in range(1, 4)]
+    evil = f"/{HOSTILE.replace('/', '|')}\u202e"
+    good = digested([*txns, Txn(zxid(3, 7), *create(evil))])
+    other = [*good[:-1], replace(good[-1], body=create(evil, b"other")[1])]
+    page, folders = folder / "audited.html", ensemble(folder, server(good), server(good), server(other))
+    assert CliRunner().invoke(main, ["audit", *map(str, folders), "--html", str(page)]).exit_code == 1
+    return page.read_text(encoding="utf-8")
+
+
+def logs_page(folder: Path) -> str:
+    """Text logs of two leaders of one epoch."""
+    logs = [folder / f"zk{n}.log" for n in (1, 2)]
+    for n, log in enumerate(logs, 1):
+        log.write_text("".join(f"{START.format(n=n)}{said}\n" for said in ("LOOKING", ESTABLISHED, HOSTILE)))
+    page = folder / "told.html"
+    assert CliRunner().invoke(main, ["audit", "--logs", *map(str, logs), "--html", str(page)]).exit_code == 1
+    return page.read_text(encoding="utf-8")
+
+
+def sweep_page(folder: Path) -> str:
+    """A sweep, its figures made up and its plot one of ours."""
+    tallies = {"agreement": VerdictTotals(90, 3, 7, 12), "prefix": VerdictTotals(100, 0, 0, -1)}
+    sums = {"elections": 120, "commits": 900, "messages": 90_000, "abcasts": 1000}
+    group = Group(100, 7, 0, sums, tallies)
+    axes = {"variant": {"none": group, HOSTILE: group}}
+    together = (Together(("db19", HOSTILE, "-", "-"), ("agreement",), 7, 12),)
+    facts = facts_of(Grid(seeds=("1:101",)), Summary(group, axes, together=together), ())
+    plot = inline(
+        '<?xml version="1.0"?><svg width="576pt" height="90pt" viewBox="0 0 576 90"><rect width="576" height="90" '
+        'style="fill: #ffffff"/><text x="9" y="30" style="font: 9px sans-serif">agreement</text></svg>'
+    )
+    page = environment("traces.sweep").get_template("report.html.j2")
+    return page.render(facts, again="", plots={"rates": plot, "variant": plot})
+
+
+def witness_page(folder: Path) -> str:
+    """Runs that put properties to the test, of which one was not found."""
+    trace = pictured("join-commit-all")
+    judged = properties_of("zab")[:2]
+    met = replace(trace, property_name="", premise_of=judged[0].name)
+    found = {judged[0].name: Counterexample(trace=met)}
+    return page_of_runs(WitnessReport(trace.configuration, judged, found, []))
+
+
+def gallery_page(folder: Path) -> str:
+    """Checks, of which one differs and has a run."""
+    row = {"name": "small-quorum", "status": "as expected", "colour": "good", "statement": "A quorum is a majority.",
+           "expected": "violated", "outcome": "durability at depth 11", "states": "1,234,567", "runs": []}  # fmt: skip
+    wrong = row | {
+        "name": HOSTILE,
+        "status": "DIFFERS",
+        "colour": "bad",
+        "runs": [(HOSTILE, "a.html"), ("b", "b.html")],
+    }
+    template = environment("checker.report").get_template("check.html.j2")
+    return template.render(sentence="DIFFERS: 1 of 2", what="check", rows=[row, wrong], left_out=1, notes=[HOSTILE])
+
+
+def parts_page(folder: Path) -> str:
+    """A result that has no drawing of its own."""
+    return page_of_parts(StatedResult(f"it is {HOSTILE}", text=[Words([f"it is {HOSTILE} " * 20])]))
+
+
+KINDS: tuple[Callable[[Path], str], ...] = (
+    run_page, long_page, loop_page, report_page, audit_page, logs_page, sweep_page, witness_page, gallery_page,
+    parts_page,
+)  # fmt: skip
+HOSTILE_KINDS = (audit_page, sweep_page, gallery_page, parts_page)
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Browser]:
+    with browser() as opened:
+        yield opened
+
+
+# --- what is wrong with them -------------------------------------------------------------------------
+
+
+def looked_at(page: Browser, size: tuple[int, int], dark: bool) -> list[str]:
+    """What is wrong with the page that is open, on such a screen."""
+    page("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=False)
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    page("Emulation.setEmulatedMedia", media="", features=[scheme])
+    found: list[str] = page.run(MEASURE)
+    return found
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_a_page_is_legible_on_every_screen(page: Browser, tmp_path: Path, kind: Callable[[Path], str]) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(kind(tmp_path), encoding="utf-8")
+    page.open(path)
+    assert page.troubles() == []  # nor did it ask a network for anything, nor was anything refused to it
+    page.run(UNFOLD)
+    for name, size in SIZES.items():
+        for dark in (False, True):
+            assert looked_at(page, size, dark) == [], (name, dark)
+    assert page.run("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+    if kind in HOSTILE_KINDS:
+        assert "alert(1)" in page.run("document.body.innerText")  # it is said, and is no script
+    scripts = page.run("[...document.scripts].filter(s => s.type !== 'application/json').length")
+    assert scripts == (2 if page.run("!!document.querySelector('section.run')") else 1)
+
+
+FAULTS = {
+    "sideways": "<div style='width: 3000px'>wide</div>",
+    "small": "<p style='font-size: 10px'>small</p>",
+    "pale": "<p style='color: #ccc; background: #fff'>pale</p>",
+    "over": "<p style='height: 0'>under this line</p><p>lies another one</p>",
+    "nameless": "<button></button>",
+}
+
+
+@pytest.mark.slow(seconds=1)
+def test_what_is_wrong_with_a_page_is_found(page: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(parts_page(tmp_path), encoding="utf-8")
+    page.open(path)
+    for fault, markup in FAULTS.items():
+        page.run(f"document.querySelector('main').insertAdjacentHTML('beforeend', {markup!r})")
+        found = looked_at(page, SIZES["phone"], False)
+        assert {said.partition(":")[0] for said in found} == {fault}, fault
+        page.run("while (document.querySelector('pre ~ *')) document.querySelector('pre ~ *').remove()")
+    page.run("fetch('http://127.0.0.1:9/').catch(() => 0)")
+    assert page.troubles(), "the policy of a page refuses to load anything"

@@ -1,0 +1,376 @@
+"""`zabcheck zookeeper --drift`: what a change of ZooKeeper's sources touches in the text."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker.zookeeper import source_tree
+from checker.zookeeper.citations import cited_methods, functions, releases, rules_of
+from checker.zookeeper.drift import CHANGED, NEW, UNCHANGED, UNKNOWN, MethodDrift, compare, guessed, recorded
+from checker.zookeeper.java_syntax import Unparsed, read_java
+from checker.zookeeper.source_tree import FolderTree
+from tests.commands.running import assert_refused, run
+
+SERVER = "zookeeper-server/src/main/java/org/apache/zookeeper/server"
+LEARNER, SUMMARY, QUORUM = f"{SERVER}/quorum/Learner.java", f"{SERVER}/quorum/StateSummary.java", f"{SERVER}/quorum"
+POM = "<project><artifactId>parent</artifactId>\n<version>{}</version></project>"
+# Of org.apache.zookeeper.server.quorum.StateSummary, Apache License 2.0: it is the same in every release.
+STATE_SUMMARY = """
+package org.apache.zookeeper.server.quorum;
+public class StateSummary {
+    private long currentEpoch;
+    private long lastZxid;
+    public boolean isMoreRecentThan(StateSummary ss) {
+        return (currentEpoch > ss.currentEpoch) || (currentEpoch == ss.currentEpoch && lastZxid > ss.lastZxid);
+    }
+}
+"""
+METHOD = """
+package org.apache.zookeeper.server.quorum;
+public class Learner {
+    protected void syncWithLeader(long newLeaderZxid) throws Exception {
+        boolean snapshotNeeded = Boolean.getBoolean("zookeeper.a b");
+        while (isAhead()) { }
+        byte[] ver = new byte[4];
+        List<Long> zxids = new ArrayList<>();
+        if (qp.getType() == Leader.DIFF) {
+            LOG.info("Getting a diff from the leader 0x{}", Long.toHexString(qp.getZxid()));
+            self.setSyncMode(QuorumPeer.SyncMode.DIFF);
+            snapshotNeeded = false;
+        }
+        for (int i = 0; i < n; i++) {
+            fzk.logRequest(packets.poll());
+        }
+    }
+}
+"""
+# The same to a server.
+ALIKE = {
+    "comments": ("boolean snapshot", "/* a DIFF needs none */ boolean /** x */ snapshot"),
+    "layout": ("qp.getType() == Leader.DIFF) {", "qp.getType()\n      ==\n\tLeader.DIFF)\n {"),
+    "a logger's words": ('"Getting a diff', '"Receiving a diff'),
+    "no logger": ('LOG.info("Getting a diff from the leader 0x{}", Long.toHexString(qp.getZxid()));', ""),
+    "a guarded logger": ("self.set", "if (LOG.isDebugEnabled()) { LOG.debug(self.getName()); } self.set"),
+    "only a logger in branches": ("self.set", "if (n > 1) { LOG.debug(a); } else LOG.warn(b); self.set"),
+    "metrics": ("self.set", "ServerMetrics.getMetrics().DIFF_COUNT.add(1); self.set"),
+    "statistics": ("self.set", "zk.serverStats().incrementPacketsReceived(); self.set"),
+    "braces": ("{\n            fzk.logRequest(packets.poll());\n        }", "fzk.logRequest(packets.poll());"),
+    "where brackets are": ("byte[] ver =", "byte ver[] ="),
+    "the type of what is created": ("new ArrayList<>()", "new ArrayList<Long>()"),
+    "an empty statement": ("{ }", ";"),
+    "final and annotations": ("boolean snapshot", '@SuppressWarnings("x") final boolean snapshot'),
+    "visibility": ("protected void", "public void"),
+}
+# Not the same.
+UNLIKE = {
+    "a write dropped": ("self.setSyncMode(QuorumPeer.SyncMode.DIFF);", ""),
+    "two writes swapped": (
+        "self.setSyncMode(QuorumPeer.SyncMode.DIFF);\n            snapshotNeeded = false;",
+        "snapshotNeeded = false;\n            self.setSyncMode(QuorumPeer.SyncMode.DIFF);",
+    ),
+    "a logger that takes": ("Long.toHexString(qp.getZxid())", "packets.poll()"),
+    "a logger that counts": ("Long.toHexString(qp.getZxid())", "getAndIncrement()"),
+    "a logger that assigns": ("Long.toHexString(qp.getZxid())", "last = 1"),
+    "a condition that takes": ("self.set", "if (packets.poll() == null) { LOG.debug(a); } self.set"),
+    "an operator": ("i < n", "i <= n"),
+    "a string": ("zookeeper.a b", "zookeeper.a  b"),
+    "a type": ("byte[] ver", "byte ver"),
+    "a list": ("List<Long> zxids", "List<Integer> zxids"),
+    "a lock": ("protected void", "protected synchronized void"),
+    "a return before": ("fzk.log", "return; fzk.log"),
+    "a log's name": ("LOG.info", "packets.info"),
+}
+
+
+def digests(source: str) -> list[str]:
+    return [m.digest for m in read_java(source.encode()).classes["Learner"].methods("syncWithLeader")]
+
+
+@pytest.mark.parametrize("what", ALIKE)
+def test_what_changes_nothing_leaves_the_digest(what: str) -> None:
+    old, new = ALIKE[what]
+    assert METHOD.count(old) == 1
+    assert digests(METHOD.replace(old, new)) == digests(METHOD)
+
+
+@pytest.mark.parametrize("what", UNLIKE)
+def test_what_may_change_something_changes_the_digest(what: str) -> None:
+    old, new = UNLIKE[what]
+    assert METHOD.count(old) == 1
+    assert digests(METHOD.replace(old, new)) != digests(METHOD)
+
+
+def test_operators_and_ends_of_statements_are_kept_apart() -> None:
+    """`a + ++b` is not `a++ + b`, and `return; f()` is not `return f()`."""
+    bodies = (
+        "byte a[], b;",
+        "byte[] a, b;",
+        "x = a + ++b;",
+        "x = a++ + b;",
+        "return; f();",
+        "return f();",
+        "while (f()) ; g();",
+        "while (f()) g();",
+    )
+    whole = [f"class Learner {{ int syncWithLeader() {{ {body} }} }}" for body in bodies]
+    assert len({digests(text)[0] for text in whole}) == len(bodies)
+
+
+def test_an_empty_branch_with_another_is_no_empty_branch() -> None:
+    plain = "class Learner { void syncWithLeader() { if (a) { LOG.info(b); } else { f(); } } }"
+    assert digests(plain) == digests(plain.replace("LOG.info(b);", "/* nothing */"))
+    assert digests(plain) != digests(plain.replace("if (a) { LOG.info(b); } else { f(); }", "f();"))
+
+
+# --- trees ------------------------------------------------------------------------------------------
+
+
+def tree(folder: Path, version: str = "3.9.5", **files: str) -> Path:
+    """A tree with files in the package of the quorum, by their names without `.java`."""
+    (folder / QUORUM).mkdir(parents=True, exist_ok=True)
+    (folder / "pom.xml").write_text(POM.format(version))
+    for name, text in files.items():
+        (folder / QUORUM / f"{name}.java").write_text(text)
+    return folder
+
+
+def of(method: str, now: Path, before: Path | None = None) -> MethodDrift:
+    drift = compare(FolderTree(now), "3.9.5", FolderTree(before) if before else None)
+    return next(m for m in drift.methods if m.method == method)
+
+
+def asked(*words: str, code: int) -> dict[str, Any]:
+    result = run("zookeeper", "--drift", *words, "--json")
+    assert result.exit_code == code, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    assert found["exit_code"] == code
+    return found
+
+
+def test_a_recorded_method_is_recognised_in_every_release(tmp_path: Path) -> None:
+    now = tree(tmp_path, StateSummary=STATE_SUMMARY)
+    for release in ("3.4.10", "3.6.0", "3.9.5", "master"):
+        drift = compare(FolderTree(now), release)
+        states = {m.method: m.state for m in drift.methods}
+        assert states.pop("StateSummary.isMoreRecentThan") == UNCHANGED
+        assert UNCHANGED not in states.values()
+
+
+def test_a_changed_method_names_functions_and_steps(tmp_path: Path) -> None:
+    tree(tmp_path, StateSummary=STATE_SUMMARY.replace("lastZxid > ss", "lastZxid >= ss"))
+    found = asked(str(tmp_path), code=1)
+    assert (found["release"], found["version"]) == ("3.9.5", "3.9.5")
+    changed = [m for m in found["methods"] if m["state"] == CHANGED]
+    assert [m["method"] for m in changed] == ["StateSummary.isMoreRecentThan"]
+    assert changed[0]["place"] == f"{SUMMARY}:6"
+    assert [f["function"] for f in changed[0]["functions"]] == ["on_ackepoch"]
+    assert changed[0]["steps"] == ["ACKEPOCH"]
+
+
+def test_what_is_not_found_is_unknown_and_no_verdict(tmp_path: Path) -> None:
+    found = asked(str(tree(tmp_path, StateSummary=STATE_SUMMARY)), code=3)
+    states = {m["method"]: m["state"] for m in found["methods"]}
+    assert states["Learner.syncWithLeader"] == UNKNOWN
+    assert sum(state == UNKNOWN for state in states.values()) > 50
+
+
+def test_a_moved_method_is_looked_for(tmp_path: Path) -> None:
+    moved = STATE_SUMMARY.replace("class StateSummary", "class Vote")
+    calls = "class Caller { boolean f() { return a.isMoreRecentThan(b); } }"
+    why = of("StateSummary.isMoreRecentThan", tree(tmp_path / "a", Caller=calls, Vote=moved)).why
+    assert why == f"there is no class StateSummary; one of that name is in Vote ({QUORUM}/Vote.java)"
+    renamed = STATE_SUMMARY.replace("isMoreRecentThan", "isNewerThan")
+    found = of("StateSummary.isMoreRecentThan", tree(tmp_path / "b", StateSummary=renamed))
+    assert (found.state, found.why.split("; ")[1]) == (UNKNOWN, "no class has one of that name")
+
+
+def test_a_method_of_the_class_above_is_the_classes_own(tmp_path: Path) -> None:
+    above = "class ZooKeeperServer { void processTxn(Request r) { apply(r); } }"
+    below = "class FollowerZooKeeperServer extends ZooKeeperServer { }"
+    own = below.replace("{ }", "{ void processTxn(Request r) { apply(r); } }")
+    before = tree(tmp_path / "a", ZooKeeperServer=above, FollowerZooKeeperServer=below)
+    same = tree(tmp_path / "b", ZooKeeperServer=above, FollowerZooKeeperServer=below)
+    other = tree(tmp_path / "c", ZooKeeperServer=above, FollowerZooKeeperServer=own)
+    assert of("FollowerZooKeeperServer.processTxn", same, before).state == UNCHANGED
+    found = of("FollowerZooKeeperServer.processTxn", other, before)
+    assert (found.state, found.why) == (
+        CHANGED,
+        "it is declared in FollowerZooKeeperServer, and was in ZooKeeperServer",
+    )
+
+
+def test_overloads_are_told_apart(tmp_path: Path) -> None:
+    before = tree(tmp_path / "a", ZKDatabase="class ZKDatabase { void commit() { f(); } void commit(int a) { } }")
+    now = tree(tmp_path / "b", ZKDatabase="class ZKDatabase { void commit() { g(); } void commit(long... a) { } }")
+    found = of("ZKDatabase.commit", now, before)
+    assert (found.state, found.why) == (CHANGED, "() is different, (long ... a) is new, (int) is gone")
+
+
+def test_the_cases_that_differ_are_named(tmp_path: Path) -> None:
+    source = """class Learner { void syncWithLeader(long z) {
+        if (qp.getType() == Leader.DIFF) { a(); } else if (qp.getType() == Leader.SNAP) { b(); } else { c(); }
+        switch (qp.getType()) {
+        case Leader.COMMIT: case Leader.COMMITANDACTIVATE: d(); if (pif == null) { e(); } break;
+        case Leader.NEWLEADER: f(); break;
+        } } }"""
+    before = tree(tmp_path / "a", Learner=source)
+    for old, new, words in (
+        ("a();", "x();", ", in case DIFF"),
+        ("b();", "x();", ", in case SNAP"),
+        ("c();", "x();", ", outside of its cases"),
+        ("e();", "x();", ", in case COMMIT/COMMITANDACTIVATE"),
+        ("f(); break;", "f(); x(); break; default: c(); break;", ", in case NEWLEADER and outside of its cases"),
+        ("qp.getType() == Leader.SNAP", "qp.getType() == Leader.SNAP && x", ", outside of its cases"),
+        ("case Leader.NEWLEADER: f(); break;", "", ", in case NEWLEADER"),
+    ):
+        assert source.count(old) == 1
+        found = of("Learner.syncWithLeader", tree(tmp_path / "b", Learner=source.replace(old, new)), before)
+        assert (found.state, found.why) == (CHANGED, f"(long) is different{words}")
+
+
+def test_a_method_that_was_not_there_is_new(tmp_path: Path) -> None:
+    before = tree(tmp_path / "a", Learner=METHOD)
+    now = tree(tmp_path / "b", Learner=METHOD.replace("class Learner {", "class Learner { void shutdown() { } "))
+    assert of("Learner.shutdown", now, before).state == NEW
+    assert of("Learner.syncWithLeader", now, before).state == UNCHANGED
+
+
+def test_nested_classes_are_found_where_they_were(tmp_path: Path) -> None:
+    nested = "class Leader { static class ToBeAppliedRequestProcessor { void processRequest(Request r) { %s } } }"
+    before, now = tree(tmp_path / "a", Leader=nested % "f();"), tree(tmp_path / "b", Leader=nested % "g();")
+    assert of("ToBeAppliedRequestProcessor.processRequest", now, before).state == CHANGED
+    assert of("ToBeAppliedRequestProcessor.processRequest", now, now).state == UNCHANGED
+
+
+# --- what is no such tree ---------------------------------------------------------------------------
+
+
+def test_files_that_cannot_be_read_are_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere = tmp_path / "elsewhere.java"
+    elsewhere.write_text(STATE_SUMMARY)
+    now = tree(tmp_path / "tree", Learner="class Learner { void syncWithLeader( { }", ZKDatabase="// " + "x" * 5000)
+    (now / SUMMARY).symlink_to(elsewhere)
+    os.mkfifo(now / QUORUM / "Leader.java")
+    monkeypatch.setattr(source_tree, "LARGEST", 4000)
+    for method, why in (
+        ("Learner.syncWithLeader", "line 1 is not Java that the parser knows"),
+        ("StateSummary.isMoreRecentThan", "symbolic link"),
+        ("ZKDatabase.commit", "ZKDatabase.java: "),
+        ("Leader.lead", "not a regular file"),
+    ):
+        found = of(method, now)
+        assert found.state == UNKNOWN
+        assert why in found.why
+    assert run("zookeeper", "--drift", str(now)).exit_code == 3
+
+
+def test_a_folder_that_is_no_tree_is_refused(tmp_path: Path) -> None:
+    assert_refused(run("zookeeper", "--drift", str(tmp_path)), f"{tmp_path} is no source tree of ZooKeeper")
+    assert_refused(run("zookeeper", "--drift", str(tmp_path / "x")), "is no folder")
+    (tmp_path / "f").write_text("")
+    assert_refused(run("zookeeper", "--drift", str(tmp_path / "f")), "is no folder")
+    assert_refused(run("zookeeper", "--drift", str(tmp_path), "--since", "HEAD"), "git refuses: ")
+    assert_refused(run("zookeeper", "--drift", str(tree(tmp_path)), "--against", "3.9.99"), "no release '3.9.99'")
+    assert_refused(run("zookeeper", "--drift", str(tree(tmp_path, "2.0.0"))), "--against takes one of master, 3.9.5")
+    (tmp_path / "pom.xml").unlink()
+    assert_refused(run("zookeeper", "--drift", str(tmp_path)), "says no version: --against takes one of")
+
+
+@pytest.mark.parametrize("words", ["--drift x --residue", "--drift x ZK-4643", "--against 3.9.5", "--since HEAD"])
+def test_drift_is_asked_alone(words: str) -> None:
+    assert_refused(run("zookeeper", *words.split()), "--drift")
+
+
+def test_a_missing_parser_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from checker.zookeeper import java_syntax
+
+    java_syntax.parser.cache_clear()
+    monkeypatch.setitem(__import__("sys").modules, "tree_sitter_java", None)
+    result = run("zookeeper", "--drift", str(tree(tmp_path)))
+    assert_refused(result, "--drift needs a parser of Java, which `pip install 'zabcheck[drift]'` installs")
+
+
+def test_a_deep_file_is_parsed_or_unknown() -> None:
+    deep = "class Learner { void syncWithLeader() { x = " + "(" * 5_000 + "1" + ")" * 5_000 + "; } }"
+    blocks = "class Learner { void syncWithLeader() { " + "{" * 800 + "f();" + "}" * 800 + " } }"
+    assert digests(deep) != digests(blocks)
+    with pytest.raises(Unparsed):
+        read_java(deep.replace(")", "", 1).encode())
+
+
+# --- git --------------------------------------------------------------------------------------------
+
+
+def git(folder: Path, *words: str) -> None:
+    named = ("-c", "user.name=x", "-c", "user.email=x@y", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", "-C", str(folder), *named, *words], check=True, capture_output=True)
+
+
+def test_since_a_revision_names_what_changed_since(tmp_path: Path) -> None:
+    folder = tree(tmp_path, Learner=METHOD, StateSummary=STATE_SUMMARY)
+    git(folder, "init", "-q")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "one")
+    reformatted = METHOD.replace("\n        ", "\n\t\t// a comment\n\t\t")
+    git(tree(folder, Learner=reformatted), "commit", "-qam", "two")
+    tree(folder, Learner=reformatted.replace("fzk.logRequest", "fzk.commit"))
+    found = asked(str(folder), "--since", "HEAD", code=1)
+    assert [m["method"] for m in found["methods"] if m["state"] != "absent" and m["state"] != UNCHANGED] == [
+        "Learner.syncWithLeader"
+    ]
+    git(folder, "commit", "-qam", "three")
+    assert asked(str(folder), "--since", "HEAD^^..HEAD^", code=0)["against"].startswith("commit ")
+    git(tmp_path, "clone", "-q", "--bare", str(folder), str(tmp_path / "bare"))
+    assert asked(str(tmp_path / "bare"), "--since", "HEAD^", code=1)["methods"] == found["methods"]
+    assert_refused(run("zookeeper", "--drift", str(folder), "--since", "--help"), "git refuses: ")
+    assert_refused(run("zookeeper", "--drift", str(folder), "--since", "nowhere"), "git refuses: ")
+
+
+# --- the text ---------------------------------------------------------------------------------------
+
+
+def test_every_cited_method_is_recorded_of_every_release() -> None:
+    """Where this fails, `python benchmarks/zookeeper_drift.py record REPOSITORY` records what the text cites now."""
+    for release in releases():
+        assert set(cited_methods()) <= recorded(release).keys(), release
+
+
+def test_every_function_is_watched_or_said_not_to_be(tmp_path: Path) -> None:
+    """And what only a function that calls it cites is not said to be covered by itself."""
+    drift = compare(FolderTree(tree(tmp_path)), "3.9.5")
+    covered = {f.name for m in drift.methods for f in m.functions if m.state != "absent"}
+    uncovered = {u.function.name for u in drift.uncovered}
+    no_claim = {f.name for f in functions().values() if f.file in ("state.py", "observed.py", "established.py")}
+    assert covered | uncovered | no_claim >= {f.name for f in rules_of("3.9.5").steps}
+    assert not covered & uncovered
+    through = {u.function.name: u.through for u in drift.uncovered}
+    assert through["send_ahead"] == ("LearnerHandler.syncFollower",)
+    assert through["on_crash"] == ()
+
+
+def test_a_release_has_the_functions_that_stand_in() -> None:
+    new, old = rules_of("3.9.5").steps, rules_of("3.9.1").steps
+    named = {f.name for f in new}, {f.name for f in old}
+    assert "persist_received" in named[0] - named[1]
+    assert "queue_all" in named[1] - named[0]
+    steps = {f.name: set(names) for f, names in new.items()}
+    assert steps["sync_follower"] == {"ACKEPOCH"}
+    assert steps["leaders_weigh"] == {"election"}
+    assert {"on_crash", "TRUNC"}.isdisjoint(steps["take_diff_zxid"])
+
+
+@pytest.mark.parametrize(
+    ("version", "release"),
+    [
+        ("3.9.5", "3.9.5"), ("3.9.6-SNAPSHOT", "3.9.5"), ("3.8.7-SNAPSHOT", "3.8.6"), ("3.10.0-SNAPSHOT", "master"),
+        ("4.0.0", "master"), ("3.5.3-beta", "3.5.3"), ("3.5.11", "3.5.10"), ("3.4.9", ""), ("", ""), ("x", ""),
+    ],
+)  # fmt: skip
+def test_the_release_is_guessed_from_the_version(version: str, release: str) -> None:
+    assert guessed(version) == release

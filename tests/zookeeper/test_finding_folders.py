@@ -1,0 +1,120 @@
+"""`zabcheck report ZK-trunc --output DIR`: what ZooKeeper's committers need of a finding."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker.report.finding import PASSED, readme
+from checker.requests import zookeeper
+from checker.zookeeper.finding import TESTS, finding_of, findings
+from checker.zookeeper.record import Outcome, RowOutcome
+from checker.zookeeper.rows import ROWS
+from tests.commands.running import assert_refused, run
+
+HOLDS = Outcome(0, 1, 0.0, True, "", None)
+TRACE: Any = object()  # what `page` is asked to draw
+
+
+def row_of(name: str) -> RowOutcome:
+    """The row of a finding as it is recorded."""
+    row = next(r for r in ROWS if r.issue == name)
+    return RowOutcome(row, replace(HOLDS, depth=row.merged, trace=TRACE), HOLDS)
+
+
+@pytest.fixture
+def explored(monkeypatch: pytest.MonkeyPatch) -> list[RowOutcome]:
+    """What exploring a row comes to; the picture of its run is left out."""
+    outcomes: list[RowOutcome] = []
+    monkeypatch.setattr(zookeeper, "answer", lambda _: iter(outcomes))
+    monkeypatch.setattr("traces.pictures.html.page", lambda run, story: f"{run is TRACE} {story[0][1]}")
+    monkeypatch.setattr("checker.zookeeper.story.story", lambda row: [("what happens", row.row.says)])
+    return outcomes
+
+
+@pytest.mark.parametrize("name", findings())
+def test_what_is_shipped_failed_before_and_passed_after(name: str) -> None:
+    """And it is what was run: `python benchmarks/zookeeper_findings.py` runs it again."""
+    finding = finding_of(name)
+    finding.check()
+    tests = set(re.findall(r"@Test\n\s+public void (\w+)\(", finding.test))
+    before = finding.runs["releases"][finding.runs["tag"].removeprefix("release-")]["methods"]
+    assert set(before) == set(finding.runs["patched"]) == tests
+    assert any(printed != PASSED for printed in before.values())
+    assert all(printed == PASSED for printed in finding.runs["patched"].values())
+    assert "mockito" not in finding.test.lower()
+
+
+@pytest.mark.parametrize("name", findings())
+def test_the_patches_are_whole(name: str, tmp_path: Path) -> None:
+    """The test's patch adds the very file, and git can read the repair's."""
+    finding = finding_of(name)
+    for text in (finding.test_patch, finding.repair):
+        git = ["git", "apply", "--numstat"]
+        assert subprocess.run(git, cwd=tmp_path, input=text.encode(), check=True, capture_output=True).stdout
+    subprocess.run(["git", "apply"], cwd=tmp_path, input=finding.test_patch.encode(), check=True)
+    assert (tmp_path / finding.test_path).read_text() == finding.test
+    assert finding.test_path.startswith(f"{TESTS}/org/apache/zookeeper/server/")
+    context = [line for line in finding.repair.splitlines() if line.startswith(" ")]
+    assert len(context) > 10
+
+
+def test_a_folder_has_all_of_it(tmp_path: Path, explored: list[RowOutcome]) -> None:
+    explored.append(row_of("trunc"))
+    folder = tmp_path / "out"
+    done = run("report", "ZK-trunc", "--output", str(folder))
+    assert done.exit_code == 0, done.output
+    finding = finding_of("trunc")
+    assert {path.name for path in folder.iterdir()} == {
+        "README.md", "page.html", "repair.patch", "test.patch", "TruncAcknowledgedProposalTest.java",
+    }  # fmt: skip
+    assert (folder / "repair.patch").read_text() == finding.repair
+    assert (folder / "page.html").read_text() == f"True {explored[0].row.says}"
+    text = (folder / "README.md").read_text()
+    for name in finding.runs["patched"]:
+        assert f"| `{name}` | fails: " in text
+    assert_refused(run("report", "ZK-trunc", "--output", str(folder)), "the folder is not empty")
+
+
+def test_the_table_says_what_was_not_run() -> None:
+    finding = finding_of("cut")
+    known = {"3.4.10": {"not_compiled": "a | b"}, "3.9.5": finding.runs["releases"]["3.9.5"]}
+    text = readme(replace(finding, runs=finding.runs | {"releases": known}), row_of("cut"))
+    assert "| 3.4.10 | not run | the test does not compile: a \\| b |  |" in text
+    assert "| 3.9.5 | its own | `testTruncateBetweenFiles`, " in text
+    assert text.count(" | passed | passed |") == 1
+
+
+def test_a_finding_that_the_model_does_not_have_is_not_told(tmp_path: Path, explored: list[RowOutcome]) -> None:
+    row = row_of("trunc")
+    for changed in (
+        replace(row, without=HOLDS),
+        replace(row, repaired=replace(HOLDS, depth=3)),
+        replace(row, without=replace(row.without, depth=2)),
+        replace(row, without=replace(row.without, trace=None)),
+    ):
+        explored[:] = [changed]
+        folder = tmp_path / str(id(changed))
+        done = run("report", "ZK-trunc", "--output", str(folder))
+        assert done.exit_code == 3
+        assert "ZK-trunc is not found as recorded" in done.stderr
+        assert not list(folder.iterdir())
+
+
+def test_a_patch_that_was_not_run_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    finding = replace(finding_of("trunc"), repair="")
+    monkeypatch.setattr("checker.zookeeper.finding.finding_of", lambda _: finding)
+    assert_refused(run("report", "ZK-trunc", "--output", str(tmp_path / "x")), "is not the one that was run")
+    assert not (tmp_path / "x").exists()
+
+
+def test_what_has_no_patch_is_refused(tmp_path: Path) -> None:
+    for name in ("ZK-4643", "run.json", "ZK-../trunc"):
+        done = run("report", name, "--output", str(tmp_path / "x"))
+        assert_refused(done, "there are those of ZK-cut, ZK-snap-tail, ZK-trunc")
+    assert_refused(run("report", "ZK-trunc", "--output", str(tmp_path / "x"), "--rerun"), "neither --html nor --rerun")

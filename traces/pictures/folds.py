@@ -1,0 +1,36 @@
+"""The stretches of a run in which nothing happens that is told: they are folded, in the diagram and in the
+text alike."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from traces.pictures.picture import Picture
+
+__all__ = ["parts"]
+
+LEAST = 5  # steps of a stretch that is folded
+NEAR = 1  # steps that stay beside what is told
+
+
+def parts(picture: Picture) -> list[tuple[int, int, bool]]:
+    """Return the parts of a run, one behind the other: the first step, the last one, and whether it is folded.
+
+    A step is told if the sentence names it or a message of it, if it is a fault, or if something is marked in it. Where
+    no step is told, all of them stay.
+    """
+    rows = picture.rows
+    named = {n for a in picture.arrows if a.named for n in (a.flight.sent, a.flight.ended)}
+    told = [bool(r.named or r.fault or r.marks or r.number in named) for r in rows]
+    if not any(told):
+        return [(1, len(rows), False)] if rows else []
+    kept = [any(told[max(0, k - NEAR) : k + NEAR + 1]) for k in range(len(rows))]
+    out: list[tuple[int, int, bool]] = []
+    for keep, group in groupby(enumerate(kept, 1), key=lambda each: each[1]):
+        numbers = [number for number, _ in group]
+        first, last, fold = numbers[0], numbers[-1], not keep and len(numbers) >= LEAST
+        if out and not fold and not out[-1][2]:
+            out[-1] = (out[-1][0], last, False)
+        else:
+            out.append((first, last, fold))
+    return out

@@ -1,0 +1,150 @@
+"""The address of a place: the model by its options, a digest of what it is made of, and the way to the place.
+
+    zab?variant=join-commit-all&nodes=3&tool=0.2.0&made=1f0c5a8e9b7d2c34&at=5&way=0a10z2f3
+
+`way` has a character a step, its number among those possible in base 36; from 35 on it is `z` and three digits.
+`at` is where one stands on that way. `made` is of every text that the model, its properties, and the order of steps are
+made of: where one of them is another, the same numbers may be other steps, and the address is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import cast
+from urllib.parse import parse_qsl, quote, urlencode
+
+from traces.walk import walker as order
+from traces.walk.walker import LONGEST, Walker, WalkError
+from zabspec.language.cache_key import digest_of
+from zabspec.language.source import text_digest
+
+__all__ = ["Address", "made_of", "way_of", "way_text"]
+
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+MANY = 35  # the first number that takes more than one character
+OWN = ("tool", "made", "at", "way")  # names that are no option of a model
+LARGEST = 60_000  # characters
+NAME = re.compile(r"[a-z][a-z_.]*\Z")
+
+
+@dataclass(frozen=True)
+class Address:
+    """A place, as text can name it.
+
+    Attributes:
+        protocol: its name or file.
+        options: of the model, by name, those that are not as usual.
+        way: the steps, each by its number among those possible where it is taken.
+        at: after how many of them one stands.
+        made: the digest of what the model is made of; empty: not said.
+        tool: the version of zabcheck that wrote it; empty: not said.
+    """
+
+    protocol: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    way: tuple[int, ...] = ()
+    at: int = 0
+    made: str = ""
+    tool: str = ""
+
+    @property
+    def text(self) -> str:
+        """It, as `read` takes it."""
+        said = {**self.options, **({"tool": self.tool, "made": self.made} if self.made else {})}
+        if self.way:
+            said |= {"at": str(self.at), "way": way_text(self.way)}
+        return quote(self.protocol, safe="/._-") + (f"?{urlencode(said, quote_via=quote)}" if said else "")
+
+    @staticmethod
+    def read(text: str) -> Address:
+        """The address that a text is.
+
+        Raises:
+            WalkError: it is none.
+        """
+        if len(text) > LARGEST:
+            raise WalkError(f"an address has at most {LARGEST} characters, not {len(text)}")
+        if not text.isprintable():
+            raise WalkError("an address has printable characters only")
+        head, _, tail = text.partition("?")
+        try:
+            pairs = parse_qsl(tail, keep_blank_values=True, strict_parsing=True, max_num_fields=64) if tail else []
+        except ValueError:
+            raise WalkError(
+                f"what stands behind the ? of an address is name=value, with & between: {tail:.60}"
+            ) from None
+        said: dict[str, str] = {}
+        for name, value in pairs:
+            if name in said or not NAME.match(name):
+                raise WalkError(f"the address has {'two' if name in said else 'a strange'} {name!r:.40}")
+            said[name] = value
+        way = way_of(said.pop("way", ""))
+        at = said.pop("at", str(len(way)))
+        if not (at.isascii() and at.isdigit() and len(at) < 6 and int(at) <= len(way)):
+            raise WalkError(f"at={at:.20} is no place on a way of {len(way)} steps")
+        tool, made = said.pop("tool", ""), said.pop("made", "")
+        [protocol] = [value for _, value in parse_qsl(f"protocol={head.replace('+', '%2B')}")] or [""]
+        if not protocol:
+            raise WalkError("an address begins with the name of a protocol")
+        return Address(protocol, said, way, int(at), made, tool)
+
+    def check(self, made: str, tool: str) -> None:
+        """
+        Args:
+            made: the digest of what the model is made of here.
+            tool: the version of zabcheck here.
+
+        Raises:
+            WalkError: the address is of other texts.
+        """
+        if self.made and self.made != made:
+            theirs = f"zabcheck {self.tool:.40}" if self.tool else "another zabcheck"
+            mine = f"; this is {tool}" if self.tool != tool else ", with other texts than here"
+            raise WalkError(
+                f"this address was made by {theirs}{mine}: its steps are numbered by texts of {self.protocol:.80} that "
+                f"have another digest ({self.made:.16}, here {made}); open it with that release and those texts, or "
+                "save the walk as a trace there"
+            )
+
+
+def way_text(way: Sequence[int]) -> str:
+    """Steps by their numbers, as an address has them."""
+    return "".join(DIGITS[n] if n < MANY else f"z{base36(n)}" for n in way)
+
+
+def base36(n: int) -> str:
+    return DIGITS[n // 1296] + DIGITS[n // 36 % 36] + DIGITS[n % 36]
+
+
+def way_of(text: str) -> tuple[int, ...]:
+    """The numbers of the steps in an address.
+
+    Raises:
+        WalkError: it is no way.
+    """
+    out: list[int] = []
+    at = 0
+    while at < len(text):
+        piece = text[at : at + (4 if text[at] == "z" else 1)]
+        digits = piece.removeprefix("z") if len(piece) == 4 else piece
+        if not all(c in DIGITS for c in piece) or piece == "z" or (piece[0] == "z" and len(piece) < 4):
+            raise WalkError(f"{text[at : at + 4]!r} stands for no step of a way")
+        out.append(int(digits, 36))
+        at += len(piece)
+    if len(out) > LONGEST:
+        raise WalkError(f"a walk has at most {LONGEST} steps, not {len(out)}")
+    return tuple(out)
+
+
+def made_of(walker: Walker) -> str:
+    """The digest of what a model is made of: its schema, the text of each of its functions and properties, and the text
+    of what lists their steps. It says nothing of where a file lies, nor of the Python that runs it."""
+    program = walker.model.program
+    listing = cast(FunctionType, order.is_fault)
+    texts = sorted(text_digest(f) for f in (*walker.texts.values(), listing))
+    said = (digest_of(program.layout.schema), sorted(walker.model.program.overrides), texts)
+    return hashlib.sha256(repr(said).encode()).hexdigest()[:16]

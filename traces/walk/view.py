@@ -1,0 +1,201 @@
+"""What a page shows of a place: the steps possible there, the properties, the state, the budgets, and the way to it as
+lanes. All of it is plain JSON, so that a server and a saved page give the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from traces.explain.effects import changes
+from traces.explain.names import headline, message_text, process_name
+from traces.explain.text import configuration_text
+from traces.pages.markup import Attributes, tag, text
+from traces.pictures.geometry import HEAD, Geometry, geometry_of
+from traces.pictures.picture import Cone, Picture, picture_of, rules_changed
+from traces.pictures.states import table_of
+from traces.pictures.svg import diagram
+from traces.pictures.words import words_of
+from traces.record.trace import Step, Trace
+from traces.walk.walker import UNDECIDED, VIOLATED, Place, Possible, Verdict, Walker
+from zabspec.language.notation import naming_processes, with_names
+
+__all__ = ["about", "drawn", "shown"]
+
+CROP = HEAD - 8  # of the diagram, where the names of the lanes are: these stay in sight by themselves
+
+
+@naming_processes
+def about(walker: Walker) -> dict[str, Any]:
+    """What is so of a model at every place: its configuration, which rules it changes, its processes."""
+    c = walker.model.configuration
+    return {
+        "configuration": configuration_text(c),
+        "changed": list(rules_changed(walker.start.trace())),
+        "processes": [process_name(p) for p in range(c.nodes)],
+    }
+
+
+@naming_processes
+def shown(place: Place) -> dict[str, Any]:
+    """A place, but for the picture of the way to it."""
+    return {
+        "depth": len(place.path),
+        "came": came(place),
+        "steps": [possible(place, p) for p in place.possible],
+        "properties": [verdict(place, v) for v in place.verdicts] + runtime(place),
+        "budgets": budgets(place),
+        "fields": fields(place),
+    }
+
+
+def came(place: Place) -> dict[str, Any] | None:
+    """The last step of the way; None: there is none."""
+    if place.parent is None:
+        return None
+    step = place.steps[-1]
+    return {"number": step.number, **said(place.walker, step), "changes": done(place.parent, step)}
+
+
+def said(walker: Walker, step: Step) -> dict[str, Any]:
+    """Who takes a step, what the source calls it, and the message that it is about."""
+    return {
+        "headline": headline(step),
+        "docs": [list(pair) for pair in words_of(walker.model, step)],
+        "message": message_text(step.message, walker.model) if step.message is not None else "",
+    }
+
+
+def done(before: Place, step: Step) -> list[str]:
+    """What a step changes, a line each."""
+    return changes(one_step(before, step), 1)
+
+
+def one_step(before: Place, step: Step) -> Trace:
+    """A step as a trace of its own, from where it is taken."""
+    return replace(before.trace(), initial=before.json, steps=(step,))
+
+
+def possible(place: Place, p: Possible) -> dict[str, Any]:
+    """A step that is possible."""
+    if p.fault:
+        group = "faults"
+    elif p.step.process is None:
+        group = "environment"
+    else:
+        group = process_name(p.step.process)
+    return {
+        "index": p.index,
+        "group": group,
+        **said(place.walker, p.step),
+        "alternative": f"alternative {p.step.word.choice + 1} of {p.choices}" if p.choices > 1 else "",
+        "changes": [] if p.failure is not None else done(place, p.step),
+        "spends": [name.replace("_", " ") for name in p.spends],
+        "fails": p.failure.text if p.failure is not None else "",
+        "violates": list(p.violates),
+    }
+
+
+def verdict(place: Place, v: Verdict) -> dict[str, Any]:
+    """What a property says here."""
+    here = len(place.path)
+    events = place.events(v.property) if v.verdict == VIOLATED else ()
+    return {
+        "name": v.property.name,
+        "statement": " ".join(v.property.statement.split()),
+        "source": v.property.source,
+        "premise": " ".join(v.property.premise.split()),
+        "verdict": v.verdict,
+        "because": with_names(v.because) or (f"The state violates {v.property.name}." if v.verdict == VIOLATED else ""),
+        "events": [list(pair) for pair in events],
+        "premise_at": v.premise_at,
+        "violated_at": v.violated_at,
+        "here": v.violated_at == here or v.premise_at == here,
+    }
+
+
+def runtime(place: Place) -> list[dict[str, Any]]:
+    """What is to be said of `no-runtime-error`: nothing where no run-time error is in sight of this place."""
+    failing = [(p.index + 1, p.failure) for p in place.possible if p.failure is not None]
+    met = [] if place.unlisted is None else [(0, place.unlisted)]
+    if not failing and not met:
+        return []
+    number, failure = (met + failing)[0]
+    where = f"Step {number} of those below meets a run-time error: " if number else ""
+    return [
+        {
+            "name": "no-runtime-error",
+            "statement": "No value leaves a range that its author declared.",
+            "source": "built in",
+            "premise": "a step is taken",
+            "verdict": UNDECIDED if failure.widen else VIOLATED,
+            "because": f"{where}{failure.text}.",
+            "events": [],
+            "premise_at": 0,
+            "violated_at": None,
+            "here": True,
+        }
+    ]
+
+
+def budgets(place: Place) -> list[dict[str, Any]]:
+    """How much is left of each budget, and of how much."""
+    first = dict(place.walker.budgets(place.walker.initial))
+    left = dict(place.walker.budgets(place.json))
+    return [{"name": n.replace("_", " "), "left": k, "of": first[n]} for n, k in left.items() if first[n]]
+
+
+def fields(place: Place) -> list[dict[str, Any]]:
+    """Every field of the state, with what it was before the last step where that is another value."""
+    before = place.parent or place
+    trace = one_step(before, place.steps[-1]) if place.parent is not None else before.trace()
+    out = []
+    for kept in table_of(trace):
+        cells = [{"now": cell[-1][1], **({"was": cell[0][1]} if len(cell) > 1 else {})} for cell in kept.cells]
+        out.append({"name": kept.name, "doc": kept.doc, "of": kept.whose, "kept": kept.kept, "cells": cells})
+    return out
+
+
+# --- the picture -----------------------------------------------------------------------------------
+
+
+@naming_processes
+def drawn(whole: Place, at: int) -> dict[str, Any]:
+    """A way as lanes: their heads, which stay in sight, and the steps; what is beyond a step is faint.
+
+    Args:
+        whole: the place at the end of the way.
+        at: after how many steps one stands.
+    """
+    count = len(whole.path)
+    beyond = Cone(at, frozenset(range(at + 1, count + 1))) if at < count else None
+    picture = picture_of(whole.trace(), beyond)
+    return {
+        "desk": lanes(picture, geometry_of(picture)),
+        "phone": lanes(picture, geometry_of(picture, narrow=True)),
+        "headlines": [row.headline for row in picture.rows],
+    }
+
+
+def lanes(picture: Picture, g: Geometry) -> dict[str, Any]:
+    """The lanes with their heads apart, and the middle of the lane of each step. What steps are called is beside their
+    dots, and in the text below: the column of it is left out."""
+    heads = "".join(
+        tag("text", {"class": "strong", "x": x, "y": 17, "text-anchor": "middle"}, text(name))
+        for name, x in zip(picture.lanes, g.lanes, strict=True)
+    )
+    return {
+        "width": round(g.column),
+        "lanes": [round(g.lanes[row.processes[0]]) if row.processes else 0 for row in picture.rows],
+        "heads": svg(heads, g.column, 0, 24),
+        "body": svg(diagram(picture, g), g.column, CROP, g.height - CROP),
+    }
+
+
+def svg(inside: str, width: float, top: float, height: float) -> str:
+    """A part of the picture as an element."""
+    size: Attributes = {
+        "width": round(width),
+        "height": round(height),
+        "viewBox": f"0 {top:.0f} {width:.0f} {height:.0f}",
+    }
+    return tag("svg", {"xmlns": "http://www.w3.org/2000/svg", "class": "zp", "aria-hidden": "true", **size}, inside)

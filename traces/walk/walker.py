@@ -1,0 +1,398 @@
+"""A place in the state space of a model, with the steps possible there, as the interpreted world gives them.
+
+A place is the way to it: the steps from the initial state, each by its number among those possible where it is taken.
+That order is fixed: steps that are no fault first, then faults; by process, then as the world lists them.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version as package_version
+from types import FunctionType
+
+from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, Property, keeps, meets
+from traces.explain.why import reason
+from traces.record.failure import ENABLED, JUDGED, STEP, Failure, failure_of, of_author
+from traces.record.runner import Mark, Runner, StepFailed
+from traces.record.trace import JsonState, Step, StepWord, Trace, TraceError
+from traces.record.values import state_json
+from zabspec.language.reference import ERRORS, StateView
+from zabspec.language.schema import Role
+from zabspec.language.sentences import sentence_of
+from zabspec.model import Configuration, Model
+
+__all__ = [
+    "HOLDS",
+    "UNDECIDED",
+    "VIOLATED",
+    "Place",
+    "Possible",
+    "Verdict",
+    "WalkError",
+    "WalkTrace",
+    "Walker",
+    "is_fault",
+]
+
+HOLDS, VIOLATED, UNDECIDED = "holds", "violated", "undecided"
+MOST_KEPT = 4096  # places that are kept, so that going back or on costs nothing
+LONGEST = 2000  # steps of a walk
+
+
+class WalkError(Exception):
+    """There is no such place in the state space: one sentence says why."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a property says of a place.
+
+    Attributes:
+        property: it.
+        verdict: `holds`, `violated` or `undecided` (evaluating it meets a run-time error).
+        because: the sentence why it is violated or undecided; empty: it holds, or says none.
+        premise_at: after how many steps of the walk its premise was first met; None: not yet.
+        violated_at: after how many steps it was first violated; None: not yet.
+        error: evaluating it met a run-time error of the author's text, which `no-runtime-error` forbids.
+    """
+
+    property: Property
+    verdict: str
+    because: str
+    premise_at: int | None
+    violated_at: int | None
+    error: bool = False
+
+
+@dataclass(frozen=True)
+class Possible:
+    """A step that is possible at a place.
+
+    Attributes:
+        index: its number there, from 0.
+        step: it, and what it does; of one that meets a run-time error nothing is kept.
+        choices: how many alternatives it has, of which this is one.
+        spends: the budgets that it costs.
+        failure: the run-time error that it meets: there is no state after it; None: it meets none.
+        violates: the properties that it violates and the place does not.
+    """
+
+    index: int
+    step: Step
+    choices: int
+    spends: tuple[str, ...]
+    failure: Failure | None
+    violates: tuple[str, ...]
+
+    @property
+    def fault(self) -> bool:
+        return is_fault(self.step.word)
+
+
+def is_fault(word: StepWord) -> bool:
+    """Whether a step is a fault: a crash, a timeout, a loss."""
+    return bool(word.row.spends) or word.row.runs == "on_crash"
+
+
+@dataclass(frozen=True, repr=False)
+class WalkTrace(Trace):
+    """A trace of the model that is walked through, whatever its source says by now.
+
+    Attributes:
+        walked: that model.
+    """
+
+    walked: Model | None = field(default=None, compare=False)
+
+    @property
+    def model(self) -> Model:
+        assert self.walked is not None
+        return self.walked
+
+
+class Place:
+    """A state at the end of a way to it.
+
+    Args:
+        walker: of the model.
+        path: for each step its number among those possible where it is taken.
+        steps: the steps.
+        mark: where the run stands.
+        parent: the place before the last step; None: this is the beginning.
+    """
+
+    def __init__(
+        self, walker: Walker, path: tuple[int, ...], steps: tuple[Step, ...], mark: Mark, parent: Place | None
+    ) -> None:
+        self.walker, self.path, self.steps, self.mark, self.parent = walker, path, steps, mark, parent
+
+    @property
+    def configuration(self) -> Configuration:
+        return self.walker.model.configuration
+
+    @property
+    def state(self) -> StateView:
+        return StateView(self.walker.layout, self.mark.state)
+
+    @property
+    def json(self) -> JsonState:
+        """The state as a trace has it."""
+        return self.steps[-1].state if self.steps else self.walker.initial
+
+    @property
+    def schedule(self) -> tuple[int, ...]:
+        return tuple(step.word.word for step in self.steps)
+
+    @cached_property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """What each property says here, and since when its premise is met or it is violated."""
+        earlier = {v.property.name: v for v in self.parent.verdicts} if self.parent is not None else {}
+        before = None if self.parent is None else StateView(self.walker.layout, self.mark.before)
+        here = len(self.path)
+        out = []
+        for p in self.walker.judged:
+            verdict, because, met, error = self.walker.judge(p, self.state, before)
+            last = earlier.get(p.name)
+            premise_at = last.premise_at if last is not None else None
+            violated_at = last.violated_at if last is not None else None
+            if met and premise_at is None:
+                premise_at = here
+            if verdict == VIOLATED and violated_at is None:
+                violated_at = here
+            out.append(Verdict(p, verdict, because, premise_at, violated_at, error))
+        return tuple(out)
+
+    @cached_property
+    def possible(self) -> tuple[Possible, ...]:
+        """The steps possible here, in their fixed order; empty if `unlisted` says why none can be listed."""
+        return self.walker.possible(self)
+
+    @cached_property
+    def unlisted(self) -> Failure | None:
+        """The run-time error that is met in listing the possible steps; None: it meets none."""
+        try:
+            list(self.walker.words(self.mark))
+        except ERRORS as error:
+            return failure_of(self.walker.model, error, ENABLED)
+        return None
+
+    @property
+    def violated_here(self) -> tuple[Property, ...]:
+        """The properties that the last step is the first to violate."""
+        return tuple(v.property for v in self.verdicts if v.violated_at == len(self.path) and v.verdict == VIOLATED)
+
+    def trace(self, prop: Property | None = None, premise: Property | None = None) -> Trace:
+        """The walk to here as a trace.
+
+        Args:
+            prop: the property that its last step violates, and none before.
+            premise: the property whose premise its last step is the first to meet.
+        """
+        shown = prop or premise
+        name, statement, source = ("", "", "") if shown is None else (shown.name, shown.statement, shown.source)
+        return WalkTrace(
+            self.walker.model.configuration,
+            name if prop is not None else "",
+            statement,
+            source,
+            self.walker.initial,
+            self.steps,
+            self.walker.tool,
+            premise_of=name if premise is not None and prop is None else "",
+            walked=self.walker.model,
+        )
+
+    def events(self, p: Property) -> tuple[tuple[int, str], ...]:
+        """What of this walk the sentence names that says why a property is violated here, each with its step."""
+        try:
+            found = reason(self.trace(), p.name)
+        except TraceError:  # the sentence stands without them
+            return ()
+        return found.events if found is not None else ()
+
+
+class Walker:
+    """The interpreted world of a model, for walks through its states. Not for several threads at once.
+
+    Args:
+        model: what is walked through.
+        judged: the properties that are judged at each place.
+
+    Raises:
+        WalkError: the initial state meets a run-time error.
+    """
+
+    def __init__(self, model: Model, judged: Sequence[Property]) -> None:
+        self.model, self.judged = model, tuple(p for p in judged if p.of != RUNTIME)
+        self.layout = model.program.layout
+        self.tool = package_version("zabcheck")
+        try:
+            self.runner = Runner(model)
+        except ERRORS as error:
+            raise WalkError(
+                f"the initial state meets a run-time error: {failure_of(model, error, STEP).sentence}"
+            ) from None
+        self.initial = state_json(self.runner.state)
+        self.kept: OrderedDict[tuple[int, ...], Place] = OrderedDict()
+        self.start = Place(self, (), (), self.runner.mark(), None)
+
+    @property
+    def configuration(self) -> Configuration:
+        return self.model.configuration
+
+    # --- places ------------------------------------------------------------------------------------
+
+    def place(self, path: Sequence[int]) -> Place:
+        """The place at the end of a way.
+
+        Raises:
+            WalkError: a step of it is not possible where it is to be taken.
+        """
+        if len(path) > LONGEST:
+            raise WalkError(f"a walk has at most {LONGEST} steps, not {len(path)}")
+        whole = tuple(path)
+        known = len(whole)
+        while known and whole[:known] not in self.kept:
+            known -= 1
+        found = self.kept[whole[:known]] if known else self.start
+        for index in whole[known:]:
+            found = self.after(found, index)
+        return found
+
+    def after(self, place: Place, index: int) -> Place:
+        """The place after one more step.
+
+        Raises:
+            WalkError: there is no such step.
+        """
+        number = len(place.path) + 1
+        if not 0 <= index < len(place.possible):
+            count = len(place.possible)
+            raise WalkError(f"step {number} of the walk is number {index + 1} of the {count} that are possible there")
+        chosen = place.possible[index]
+        if chosen.failure is not None:
+            raise WalkError(f"step {number} of the walk meets a run-time error: {chosen.failure.text}")
+        path = (*place.path, index)
+        if path in self.kept:
+            self.kept.move_to_end(path)
+            return self.kept[path]
+        self.runner.go_to(place.mark)
+        step = self.runner.step(chosen.step.word.word)
+        return self.keep(Place(self, path, (*place.steps, step), self.runner.mark(), place))
+
+    def keep(self, place: Place) -> Place:
+        self.kept[place.path] = place
+        if len(self.kept) > MOST_KEPT:
+            self.kept.popitem(last=False)
+        return place
+
+    def along(self, words: Sequence[int]) -> Place:
+        """The place at the end of a schedule.
+
+        Raises:
+            WalkError: a step of it is not possible where it is to be taken.
+        """
+        found = self.start
+        for number, word in enumerate(words, 1):
+            index = next((p.index for p in found.possible if p.step.word.word == word), None)
+            if index is None:
+                raise WalkError(f"step {number} of the schedule ({StepWord.of(word).kind}) is not possible there")
+            found = self.after(found, index)
+        return found
+
+    # --- steps -------------------------------------------------------------------------------------
+
+    def words(self, mark: Mark) -> Iterator[tuple[int, int]]:
+        """The step words possible where a run stands, as the world lists them, each alternative with its number of
+        alternatives.
+
+        Raises:
+            RangeError, ZeroDivisionError: listing them meets a run-time error.
+        """
+        names = self.model.program.python
+        out = [0] * (self.model.most_steps + 1)
+        names["enabled"](StateView(self.layout, mark.state), out)
+        for word in out[1 : out[0] + 1]:
+            choice, choices = 0, 1
+            found = []
+            while choice < choices:
+                after = StateView(self.layout, mark.state[: self.layout.size])
+                with suppress(*ERRORS):  # the runner says which; the alternatives are counted before one is taken
+                    names["apply"](after, word | choice << 32)
+                choices = max(choices, after.choices)
+                found.append(word | choice << 32)
+                choice += 1
+            yield from ((each, choices) for each in found)
+
+    def possible(self, place: Place) -> tuple[Possible, ...]:
+        """The steps possible at a place, in their fixed order, each with what it does."""
+        try:
+            listed = [(StepWord.of(word), choices) for word, choices in self.words(place.mark)]
+        except ERRORS:
+            return ()
+        nobody = self.model.configuration.nodes
+        listed.sort(key=lambda x: (is_fault(x[0]), nobody if x[0].process is None else x[0].process))
+        broken = {v.property.name for v in place.verdicts if v.verdict == VIOLATED}
+        before_budgets = dict(self.budgets(place.json))
+        out = []
+        for index, (word, choices) in enumerate(listed):
+            self.runner.go_to(place.mark)
+            failure = None
+            violates: tuple[str, ...] = ()
+            try:
+                step = self.runner.step(word.word)
+            except StepFailed as failed:
+                step, failure = failed.step, failed.failure
+                if not failure.widen:
+                    violates = (NO_RUNTIME_ERROR.name,)
+            else:
+                state, before = self.runner.state, self.runner.before
+                violates = tuple(
+                    p.name
+                    for p in self.judged
+                    if p.name not in broken and self.judge(p, state, before, premise=False)[0] == VIOLATED
+                )
+            spends = tuple(n for n, left in self.budgets(step.state) if left != before_budgets[n])
+            out.append(Possible(index, step, choices, spends, failure, violates))
+        return tuple(out)
+
+    def judge(
+        self, p: Property, state: StateView, before: StateView | None, premise: bool = True
+    ) -> tuple[str, str, bool, bool]:
+        """What a property says of a state, or of the step to it: the verdict, the sentence why, whether its premise is
+        met there, and whether evaluating it meets a run-time error of the author.
+
+        Args:
+            premise: whether the premise is asked too.
+        """
+        names = self.runner.names
+        try:
+            result = keeps(p, names, state, before)
+            met = premise and bool(meets(p, names, state, before))
+        except ERRORS as error:
+            failure = failure_of(self.model, error, JUDGED, p.name)
+            return UNDECIDED, failure.text, False, of_author(error)
+        if result:
+            return HOLDS, "", met, False
+        return VIOLATED, sentence_of(result), met, False
+
+    def budgets(self, state: JsonState) -> Iterator[tuple[str, int]]:
+        """How much a state has left of each budget."""
+        for f in self.layout.schema.fields:
+            if f.role is Role.BUDGET:
+                yield f.name.removesuffix("_left"), int(state[f.name])
+
+    # --- what it is made of ------------------------------------------------------------------------
+
+    @cached_property
+    def texts(self) -> Mapping[str, FunctionType]:
+        """Of every file that the model and its properties are made of, one function."""
+        found: dict[str, FunctionType] = {}
+        for f in (*self.runner.names.values(), *(f for p in self.judged for f in (p.holds, p.witness))):
+            if isinstance(f, FunctionType):
+                found.setdefault(f.__code__.co_filename, f)
+        return found

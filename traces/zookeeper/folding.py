@@ -1,0 +1,342 @@
+"""Real disks as a state of the `zookeeper` protocol: transactions renamed, what all servers have folded into one.
+
+A block is a range of transactions of one epoch that each server's log, and each newest snapshot, holds as a whole or
+not at all: no step of the protocol can tell its transactions apart. What all servers hold, from the beginning on, is
+one block, <1,1>. Epochs are numbered anew, so that equal ones stay equal, and two between which an election can put one
+stay apart. What has more blocks or epochs than the protocol has room for is not folded, and the reason is said.
+
+Left out are snapshots but the newest of each server: the text of a release reads no other. committedLog is cut to what
+a start keeps of it (`KEPT`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+from invariants.binding import bound
+from traces.zookeeper.decode import zxid_text
+from traces.zookeeper.server import LOW, Server
+from traces.zookeeper.starting import REFUSES, STARTS, Start, number_in, read_by_start, start_of
+from zabspec.configuration import UNSET
+from zabspec.ensemble import ConfigError, Ensemble
+from zabspec.language.reference import ERRORS, StateView
+from zabspec.model import Configuration, Model
+from zabspec.protocols.zookeeper.state import MOST_EPOCHS, WIDTH, counter_of, epoch_of, first_of
+from zabspec.protocols.zookeeper.text import SAME
+from zabspec.quorums import MOST, text_of
+
+__all__ = ["ELECTIONS", "Block", "CannotFold", "Folded", "fold", "is_open", "variant_of"]
+
+ELECTIONS = 2  # of a run: one that fails may be held again
+TIMEOUTS = 2  # of a run: initLimit, where servers wait for what nobody sends
+KEPT = 500  # ZKDatabase.commitLogCount
+PROPOSALS = WIDTH - 3  # none is made; it says how many transactions a log has room for
+
+
+class CannotFold(Exception):
+    """These disks are no state of the protocol within its bounds; says why in a sentence."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Transactions `lo` to `hi` of one epoch, as the protocol's transaction `model`; or all that is behind `lo` - 1 and
+    before the epoch after `hi`, where snapshots alone can have it (`is_open`)."""
+
+    lo: int
+    hi: int
+    model: int
+
+
+@dataclass
+class Disk:
+    """A server's disk as a start reads it.
+
+    Attributes:
+        runs: the transactions of its logs, in their order. base: the newest snapshot; 0: none, or the empty one.
+        kept: the first transaction that committedLog keeps of those behind the snapshot; 0: all.
+    """
+
+    server: Server
+    start: Start
+    runs: list[tuple[int, int]]
+    base: int
+    accepted: int
+    kept: int = 0
+
+    def logged(self, lo: int, hi: int) -> bool:
+        return any(a <= lo and hi <= b for a, b in self.runs)
+
+
+@dataclass
+class Folded:
+    """Disks as a state.
+
+    Attributes:
+        state: every server has started, or has refused to; nothing has been sent.
+        numbers: the id of each process, ascending. disks: of those that were given, by process.
+        blocks: the first is what all have, if `settled`. epochs: of each number the real epoch.
+    """
+
+    release: str
+    model: Model
+    names: dict[str, Any]
+    state: StateView
+    numbers: tuple[int, ...]
+    disks: dict[int, Disk]
+    blocks: list[Block] = field(default_factory=list)
+    epochs: dict[int, int] = field(default_factory=dict)
+    settled: bool = False
+
+    def epoch(self, model: int) -> int:
+        """The real epoch: one that an election has made counts on from the one before it."""
+        known = max((m for m in self.epochs if m <= model), default=0)
+        return self.epochs.get(known, 0) + model - known
+
+    def zxid(self, model: int) -> int:
+        """The real zxid: of a block its last transaction."""
+        if counter_of(model):
+            return next((b.hi for b in self.blocks if b.model == model), 0)
+        return self.epoch(epoch_of(model)) << 32
+
+    def ranges(self, tree: int) -> list[tuple[int, int]]:
+        """A set of transactions in ranges, those without a gap between together."""
+        out: list[tuple[int, int]] = []
+        for b in self.blocks:
+            if not tree >> b.model & 1:
+                continue
+            if out and out[-1][1] + 1 == b.lo:
+                out[-1] = (out[-1][0], b.hi)
+            else:
+                out.append((b.lo, b.hi))
+        return out
+
+    def name(self, p: int) -> str:
+        return self.disks[p].server.name if p in self.disks else f"server {self.numbers[p]} (not given)"
+
+
+def fold(
+    servers: Sequence[Server], numbers: dict[str, int], ensemble: Ensemble | None, ends: dict[int, int], release: str
+) -> Folded:
+    """Make a state of the disks of those that vote.
+
+    Args:
+        numbers: the id of each server by its name. ensemble: who votes; None: majorities of these servers.
+        ends: of an epoch the last transaction that histories go on from.
+
+    Raises:
+        CannotFold: they are none within the bounds.
+    """
+    ids = tuple(ensemble.participants) if ensemble is not None else tuple(sorted(numbers[s.name] for s in servers))
+    if len(set(ids)) != len(ids):
+        raise CannotFold("two servers have one number")
+    if len(ids) > MOST:
+        raise CannotFold(f"{len(ids)} servers vote, and a model has at most {MOST}")
+    disks = {ids.index(numbers[s.name]): disk_of(s, release) for s in servers if numbers[s.name] in ids}
+    parts = segments(list(disks.values()), ends)
+    settled = settled_of(parts, list(disks.values()), ends)
+    ranks = ranked(disks, settled, [lo for lo, hi in parts if hi > settled])
+    blocks = numbered(parts, settled, ranks)
+    model = model_for(release, len(ids), max(ranks.values(), default=0), quorums_of(ensemble))
+    names = bindings(model)
+    epochs = {rank: epoch for epoch, rank in ranks.items()}
+    out = Folded(release, model, names, StateView(model.program.layout), ids, disks, blocks, epochs, settled > 0)
+    try:
+        fill(out, ranks, ends)
+    except ERRORS as error:
+        raise CannotFold(f"their histories have more parts than the model has room for ({error})") from None
+    return out
+
+
+def quorums_of(ensemble: Ensemble | None) -> str:
+    """
+    Raises:
+        CannotFold: no model has such quorums.
+    """
+    try:
+        return text_of(replace(ensemble, observers=())) if ensemble is not None else ""
+    except ConfigError as problem:
+        raise CannotFold(str(problem)) from None
+
+
+def variant_of(release: str) -> str:
+    return next(variant for variant, numbers in SAME.items() if release in numbers)
+
+
+@lru_cache(maxsize=16)
+def model_for(release: str, nodes: int, epochs: int, quorums: str) -> Model:
+    """A model in which nothing fails but by time, and nothing is proposed.
+
+    Raises:
+        CannotFold: there is no room for so many epochs.
+    """
+    elections = max(1, epochs + ELECTIONS - 1)
+    if 1 + elections > MOST_EPOCHS:
+        raise CannotFold(f"they are of {epochs} epochs that differ, and the model has room for {MOST_EPOCHS}")
+    budgets = f"elections={elections},proposals={PROPOSALS},write_errors=0"
+    return Model(
+        Configuration(
+            "zookeeper", variant_of(release), nodes, UNSET, TIMEOUTS, 0, 0, 0, budgets=budgets, quorums=quorums
+        )
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=16)
+def bindings(model: Model) -> dict[str, Any]:
+    return bound(model)
+
+
+# --- what is on a disk ----------------------------------------------------------------------------------------
+
+
+def disk_of(s: Server, release: str) -> Disk:
+    """
+    Raises:
+        CannotFold: what a start reads of it cannot be told.
+    """
+    start, reading = start_of(s, release), read_by_start(s, release)
+    if reading.doubt:
+        raise CannotFold(f"{s.name}: {reading.doubt}")
+    seen = {id(f): stop for f, stop in reading.files}
+    older = [r for r in s.runs if id(s.file_of(r)) not in seen]  # below those that a start reads: a TRUNC may cut there
+    if reading.files and any(s.file_of(r).named >= reading.files[0][0].named for r in older):
+        raise CannotFold(f"{s.name}: a start reads only a part of its logs")
+    for f, stop in reading.files:
+        if any(s.file_of(r) is f and r.place >= stop for r in s.runs):
+            raise CannotFold(f"{s.name}: a start reads {f.name} only up to a damage")
+    accepted = number_in(s.directory.epochs["acceptedEpoch"]) if "acceptedEpoch" in s.directory.epochs else None
+    runs = [(r.lo, r.hi) for r in s.runs]
+    out = Disk(s, start, runs, reading.from_zxid, start.zxid >> 32 if accepted is None else accepted)
+    behind = [(max(lo, out.base + 1), hi) for lo, hi in out.runs if hi > out.base]
+    left = KEPT
+    for lo, hi in reversed(behind):
+        if hi - lo + 1 >= left:
+            out.kept = hi - left + 1
+            break
+        left -= hi - lo + 1
+    return out
+
+
+def segments(disks: list[Disk], ends: dict[int, int]) -> list[tuple[int, int]]:
+    """The transactions that there are, cut wherever two servers' logs or newest snapshots begin, end or differ; and
+    those that snapshots alone can have: nothing says how an epoch ended, and a snapshot is of a later one."""
+    cuts = {z for d in disks for lo, hi in d.runs for z in (lo - 1, hi)} | {d.base for d in disks}
+    cuts |= set(ends.values()) | {d.kept - 1 for d in disks if d.kept}
+    out: list[tuple[int, int]] = []
+    epochs = sorted({z >> 32 for d in disks for z in (*(hi for _, hi in d.runs), d.base) if z})
+    for n, epoch in enumerate(epochs):
+        points = sorted({z for z in cuts if z >> 32 == epoch} | {epoch << 32})
+        for a, b in pairwise(points):
+            if any(d.logged(a + 1, b) or b <= d.base for d in disks):
+                out.append((a + 1, b))
+        following = epochs[n + 1] << 32 if n + 1 < len(epochs) else 0
+        if epoch not in ends and any(following <= d.base for d in disks if following):
+            out.append((points[-1] + 1, following - 1))
+    return out
+
+
+def is_open(hi: int) -> bool:
+    """Whether a range is one of which snapshots alone can have something: its end is not known."""
+    return hi & LOW == LOW
+
+
+def is_dead(hi: int, ends: dict[int, int]) -> bool:
+    """Whether histories go on from before a transaction: no snapshot of a later epoch has it."""
+    return hi > ends.get(hi >> 32, hi)
+
+
+def holds(d: Disk, lo: int, hi: int, ends: dict[int, int]) -> bool:
+    """Whether a server has transactions, in its log or in its newest snapshot."""
+    return d.logged(lo, hi) or in_snapshot(d, lo, hi, ends)
+
+
+def in_snapshot(d: Disk, lo: int, hi: int, ends: dict[int, int]) -> bool:
+    """Whether the newest snapshot has them: all that is not later is in it, but what a later epoch has left out. What
+    its own log has of its own last epoch is in it too."""
+    if hi > d.base:
+        return False
+    return not is_dead(hi, ends) or (d.logged(lo, hi) and hi >> 32 == d.base >> 32)
+
+
+def settled_of(parts: list[tuple[int, int]], disks: list[Disk], ends: dict[int, int]) -> int:
+    """The last transaction up to which all have the same; 0: there is none."""
+    settled = 0
+    for lo, hi in parts:
+        if all(holds(d, lo, hi, ends) for d in disks):
+            settled = settled if is_open(hi) else hi
+        elif not is_dead(hi, ends) or any(d.start.zxid <= hi for d in disks):
+            break
+    return settled
+
+
+# --- names anew --------------------------------------------------------------------------------------------------
+
+
+def ranked(disks: dict[int, Disk], settled: int, later: list[int]) -> dict[int, int]:
+    """A number for each epoch that a step can see."""
+    found = {z >> 32 for z in later} | {settled >> 32}
+    for d in disks.values():
+        found |= {max(0, d.start.epoch), d.accepted, *([d.base >> 32] if d.base > settled else [])}
+    out: dict[int, int] = {}
+    rank = before = 0
+    for epoch in sorted(e for e in found if e > 0):
+        rank += min(epoch - before, ELECTIONS + 1)
+        out[epoch], before = rank, epoch
+    if out and settled >> 32 == min(out):  # nothing is before it
+        first = out[min(out)] - 1
+        out = {epoch: rank - first for epoch, rank in out.items()}
+    return out
+
+
+def numbered(parts: list[tuple[int, int]], settled: int, ranks: dict[int, int]) -> list[Block]:
+    """
+    Raises:
+        CannotFold: an epoch has more blocks than the model has room for.
+    """
+    out: list[Block] = []
+    if settled:
+        first = min(lo for lo, _ in parts)
+        out.append(Block(first, settled, first_of(ranks[settled >> 32]) + 1))
+    for lo, hi in parts:
+        if hi <= settled:
+            continue
+        same = [b for b in out if b.hi >> 32 == lo >> 32]
+        counter = counter_of(same[-1].model) + (1 if same[-1].hi + 1 == lo else 2) if same else 1 + (lo & LOW != 1)
+        if counter >= WIDTH:
+            raise CannotFold(f"histories of epoch {lo >> 32} part in more than {WIDTH - 1} places ({zxid_text(lo)})")
+        out.append(Block(lo, hi, first_of(ranks[lo >> 32]) + counter))
+    return out
+
+
+def fill(out: Folded, ranks: dict[int, int], ends: dict[int, int]) -> None:
+    """Put the disks into the state, and start every server: the protocol's own step says what it has in memory.
+
+    Raises:
+        CannotFold: the step and what is known of a start differ.
+    """
+    s, names = out.state, out.names
+    names["initialize"](s)
+    s.elections_left, s.proposals_left = ELECTIONS, 0
+    for p, d in out.disks.items():
+        for lo, hi in d.runs:
+            for b in out.blocks:
+                if lo <= b.hi <= hi:  # of what is settled its end is enough
+                    s.log[p].append(b.model)
+        settled = out.blocks[0].hi if out.settled else 0
+        tree = sum(1 << b.model for b in out.blocks if b.hi == settled or in_snapshot(d, b.lo, b.hi, ends))
+        if d.base and d.base >= settled:
+            at = next((b.model for b in out.blocks if b.hi == d.base), 0)
+            s.snapshot_names[p].append(at if d.base & LOW else first_of(ranks.get(d.base >> 32, 0)))
+            s.snapshot_trees[p].append(tree)
+        s.current_epoch[p], s.accepted_epoch[p] = ranks.get(d.start.epoch, 0), ranks.get(d.accepted, 0)
+        if d.start.outcome == REFUSES:
+            s.refused[p] = True
+            continue
+        names["on_recovery"](s, p)
+        while d.kept and len(s.committed_log[p]) and out.zxid(int(s.committed_log[p][0])) < d.kept:
+            s.committed_log[p].remove(0)
+        if s.refused[p] or d.start.outcome != STARTS or out.zxid(int(s.last_processed[p])) != d.start.zxid:
+            raise CannotFold(f"{d.server.name}: the model starts otherwise from these files than is known of a start")

@@ -1,0 +1,443 @@
+"""What can happen next: every run that the release's text has from these disks, when a quorum is started on them.
+
+The disks are a state of the `zookeeper` protocol (`folding.py`), and what follows are its own steps: the election, the
+packets, what is cut and written. Nothing fails and nothing is proposed. For each smallest quorum all orders of steps
+are gone through, then, from each end, what becomes of each server that is started later. A larger set of servers that
+is started at once comes to one of these: the smallest quorum of it that hears of each other elects, the others join.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+from traces.record.trace import StepWord
+from traces.record.values import carried
+from traces.zookeeper.agree import locate, read_txn
+from traces.zookeeper.folding import Block, CannotFold, Folded, fold, is_open
+from traces.zookeeper.logs import Reader
+from traces.zookeeper.server import Server
+from zabspec.ensemble import Ensemble
+from zabspec.language.reference import ERRORS, StateView
+from zabspec.protocols.zookeeper.state import LEADING, LOOKING, SERVING
+from zabspec.protocols.zookeeper.stores import on_disk
+from zabspec.protocols.zookeeper.votes import exceeds
+
+__all__ = ["Change", "Forecast", "Outcome", "forecast_of"]
+
+MOST_PATHS = 8  # that are looked up
+MOST_STATES = 12_000  # that are looked at, of all quorums together: some ten seconds
+AT_ONCE = 3  # servers of which every order of steps is looked at when all are started
+AT_ONCE = 3  # servers of which every order of steps is looked at when all are started
+
+Ranges = list[tuple[int, int]]
+
+
+@dataclass
+class Change:
+    """What becomes of a server.
+
+    Attributes:
+        serves: it serves in the end. cuts: what was on its disk, and is not in the history that is served.
+        gets: what it gets from the leader. keeps: what it applies and the leader does not: trees differ.
+        why: it does not serve: in words.
+    """
+
+    server: str
+    serves: bool = True
+    cuts: Ranges = field(default_factory=list)
+    gets: Ranges = field(default_factory=list)
+    keeps: Ranges = field(default_factory=list)
+    why: str = ""
+
+
+@dataclass
+class Outcome:
+    """What a quorum that is started comes to.
+
+    Attributes:
+        started: who; `leader`, `epoch`, `last`: who leads, in which epoch, with a history up to where. `leader` empty:
+            nobody is elected for good.
+        changes: of each of these. later: of each other server, when it is started afterwards.
+        loses: what a quorum of the disks has and the history that is served has not. may_lose: the same of what may
+            have been on a quorum once. drops: the same of all else. revives: what is served and is on no quorum.
+        again: who has transactions of the epoch that begins: what is written in it has the same zxids.
+        run: the steps that lead there.
+    """
+
+    started: list[str]
+    leader: str = ""
+    epoch: int = 0
+    last: int = 0
+    changes: list[Change] = field(default_factory=list)
+    later: list[Change] = field(default_factory=list)
+    loses: Ranges = field(default_factory=list)
+    may_lose: Ranges = field(default_factory=list)
+    drops: Ranges = field(default_factory=list)
+    revives: Ranges = field(default_factory=list)
+    again: list[str] = field(default_factory=list)
+    run: list[str] = field(default_factory=list)
+
+    @property
+    def key(self) -> str:
+        """What tells it from another: all but the way to it."""
+        return repr((self.started, self.leader, self.epoch, self.last, self.changes, self.later))
+
+
+@dataclass
+class LastCopy:
+    """Transactions that may have been acknowledged, and are on less than a quorum of disks."""
+
+    lo: int
+    hi: int
+    servers: list[str]
+
+
+@dataclass
+class Forecast:
+    """What can happen next.
+
+    Attributes:
+        unknown: why nothing can be said; empty: something can.
+        outcomes: all that there are.
+        last_copies: what may have been acknowledged, and is on less than a quorum of disks.
+        states: how many the model has. at_once: whether every order of all servers' steps was gone through.
+        cut_off: some runs have more elections that fail than were gone through.
+        taken: what is taken for granted of who votes, and with which ids; empty: nothing.
+        paths: of first transactions of ranges what they do, where a log has them.
+    """
+
+    release: str
+    unknown: str = ""
+    outcomes: list[Outcome] = field(default_factory=list)
+    last_copies: list[LastCopy] = field(default_factory=list)
+    states: int = 0
+    at_once: bool = True
+    cut_off: bool = False
+    taken: str = ""
+    paths: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def losing(self) -> list[Outcome]:
+        """Outcomes in which something that may have been acknowledged is lost, or may be by what is written then."""
+        return [o for o in self.outcomes if o.loses or o.may_lose or o.again]
+
+
+def forecast_of(
+    servers: Sequence[Server], numbers: dict[str, int], ensemble: Ensemble | None, ends: dict[int, int], release: str,
+    doubted: Sequence[str] = (), applied: int = 0, certain: bool = True,
+) -> Forecast:  # fmt: skip
+    """Forecast what starting these servers can come to.
+
+    Args:
+        numbers: the id of each server by its name. ensemble: who votes; None: majorities of these servers.
+        ends: of an epoch the last transaction that histories go on from.
+        doubted: servers that may have lost what they had. applied: the last transaction that a snapshot shows as
+            applied. certain: whether the ids are known; of equal votes anybody's may win otherwise.
+    """
+    try:
+        folded = fold(servers, numbers, ensemble, ends, release)
+        out = Search(folded, frozenset(doubted), applied, certain).forecast()
+        out.paths = paths_of(out, servers)
+        return out
+    except CannotFold as problem:
+        return Forecast(release, str(problem))
+
+
+def paths_of(ahead: Forecast, servers: Sequence[Server]) -> dict[int, str]:
+    """What the first transactions of ranges that are lost or brought back do, of a few of them."""
+    found = {lo for o in ahead.outcomes for part in (o.loses, o.may_lose, o.drops, o.revives) for lo, _ in part}
+    found |= {c.lo for c in ahead.last_copies}
+    out: dict[int, str] = {}
+    for zxid in sorted(found)[:MOST_PATHS]:
+        s = next((s for s in servers if s.has(zxid)), None)
+        held = locate(s, zxid, Reader(sums=False)) if s is not None else None
+        txn = read_txn(s, held) if s is not None and held is not None else None
+        if txn is not None:
+            path = txn.fields.get("path")
+            out[zxid] = f"{txn.name} {path}" if isinstance(path, str) else txn.name
+    return out
+
+
+@dataclass
+class End:
+    """Where a run ends, and the steps to there. `stays` is False where it goes round for ever."""
+
+    state: StateView
+    run: list[str]
+    stays: bool = True
+
+
+class Search:
+    """The runs of a state of the protocol."""
+
+    def __init__(self, folded: Folded, doubted: frozenset[str], applied: int, certain: bool) -> None:
+        self.folded, self.state, self.names = folded, folded.state, folded.names
+        self.applied, self.certain = applied, certain
+        self.nodes = len(folded.numbers)
+        self.trees = {p: int(on_disk(self.state, p)) for p in folded.disks}
+        given = {p for p in folded.disks if folded.name(p) in doubted}
+        self.doubted = given | {p for p in range(self.nodes) if p not in folded.disks}
+        self.states = 0
+        self.cut_off = False
+
+    def forecast(self) -> Forecast:
+        """
+        Raises:
+            CannotFold: a run leaves the bounds of the model.
+        """
+        out = Forecast(self.folded.release)
+        known: set[str] = set()
+        for members in self.sets():
+            for end in self.lasting(self.ends(self.state, members), members):
+                one = self.outcome(members, end)
+                if one.key not in known:
+                    known.add(one.key)
+                    out.outcomes.append(one)
+        for b in self.folded.blocks:
+            have = self.holders(b.model)
+            if not self.is_quorum(have) and self.may_have_been(b, have):
+                names = [self.folded.name(p) for p in sorted(have)]
+                last = out.last_copies[-1] if out.last_copies else None
+                if last is not None and last.hi + 1 == b.lo and last.servers == names:
+                    last.hi = b.hi
+                else:
+                    out.last_copies.append(LastCopy(b.lo, b.hi, names))
+        able = frozenset(p for p in self.folded.disks if not self.state.refused[p])
+        out.states, out.at_once = self.states, able in set(self.sets()) or not out.outcomes
+        out.cut_off = self.cut_off
+        return out
+
+    def is_quorum(self, members: set[int] | frozenset[int]) -> bool:
+        return bool(self.state.is_quorum(members))
+
+    def sets(self) -> Iterator[frozenset[int]]:
+        """Every smallest quorum of the servers that start; and, of up to three, all of them at once."""
+        able = frozenset(p for p in self.folded.disks if not self.state.refused[p])
+        smallest = []
+        for mask in range(1 << self.nodes):
+            members = frozenset(p for p in range(self.nodes) if mask >> p & 1)
+            if members <= able and self.is_quorum(members):
+                if not any(self.is_quorum(members - {p}) for p in members):
+                    smallest.append(members)
+        yield from smallest
+        if smallest and len(able) <= AT_ONCE and able not in smallest:
+            yield able
+
+    def may_have_been(self, b: Block, have: set[int]) -> bool:
+        """Whether what less than a quorum has may have been on one: with those that may have lost it, or since a
+        snapshot shows it as applied."""
+        if not have - self.doubted:
+            return False
+        return self.is_quorum(have | self.doubted) or b.hi <= self.applied
+
+    def holders(self, zxid: int) -> set[int]:
+        """Whose disks have a transaction."""
+        return {p for p, tree in self.trees.items() if tree >> zxid & 1}
+
+    # --- runs -----------------------------------------------------------------------------------------------
+
+    def possible(self, s: StateView, members: frozenset[int]) -> list[int]:
+        """The steps of these servers. Of equal votes the larger id wins (FastLeaderElection.totalOrderPredicate); who
+        elects is none of them while another is in a term. Time passes (initLimit) where nothing else can be done and
+        nobody serves."""
+        out = [0] * (self.folded.model.most_steps + 1)
+        self.names["enabled"](s, out)
+        ended = all(s.role[p] == LOOKING for p in members)
+        found, waits = [], []
+        for word in out[1 : out[0] + 1]:
+            step = StepWord.of(word)
+            if step.process not in members:
+                continue
+            if step.kind == "timeout":
+                waits.append(word)
+                continue
+            if step.kind == "elect":
+                quorum = {p for p in range(self.nodes) if step.operands["quorum"] >> p & 1}
+                if not ended or not quorum <= members or not all(self.wins(s, step.process, p) for p in quorum):
+                    continue
+            found.append(word)
+        if not found and not any(s.role[p] == LEADING and s.phase[p] == SERVING for p in members):
+            return waits
+        return found
+
+    def wins(self, s: StateView, l: int, f: int) -> bool:
+        """Whether of two votes that of l is taken; which of equal ones, only where ids are known."""
+        if not self.certain:
+            return bool(self.names["outranks"](s, l, f))
+        votes = SimpleNamespace(vote_epoch=s.current_epoch, vote_zxid=s.last_processed, voted=range(self.nodes))
+        return bool(exceeds(votes, l, f))
+
+    def ends(self, start: StateView, members: frozenset[int]) -> list[End]:
+        """Where the runs of these servers end, the shortest run to each; and one of each round that none leaves.
+
+        Raises:
+            CannotFold: a run leaves the bounds of the model, or there are too many states.
+        """
+        first = start.key()
+        found: dict[bytes, tuple[bytes, str]] = {first: (b"", "")}
+        before: dict[bytes, list[bytes]] = {}
+        ahead, stopped = deque([start]), []
+        while ahead:
+            s = ahead.popleft()
+            key, words = s.key(), self.possible(s, members)
+            if not words:
+                stopped.append(key)
+            for word in words:
+                after = s.copy()
+                said = self.said(s, word)
+                try:
+                    self.names["apply"](after, word)
+                except ERRORS as error:
+                    raise CannotFold(f"a run has no room in the model: {said} ({error})") from None
+                reached = after.key()
+                before.setdefault(reached, []).append(key)
+                if reached not in found:
+                    found[reached] = (key, said)
+                    ahead.append(after)
+                    self.states += 1
+                    if self.states > MOST_STATES:
+                        raise CannotFold(f"there are more than {MOST_STATES:,} states to look at")
+        out = [End(self.view(key), self.run_to(found, key)) for key in stopped]
+        ending, back = set(stopped), list(stopped)
+        while back:
+            for key in before.get(back.pop(), ()):
+                if key not in ending:
+                    ending.add(key)
+                    back.append(key)
+        if len(ending) < len(found):  # the first of those from which no run ends
+            key = next(k for k in found if k not in ending)
+            out.append(End(self.view(key), self.run_to(found, key), False))
+        return out
+
+    def lasting(self, ends: list[End], members: frozenset[int]) -> list[End]:
+        """Those that are no elections that failed, and that are held again until one of the others is what comes: all
+        is as it was, or the run has no election left to go on with, which is told."""
+        out, cut = [], False
+        for e in ends:
+            failed = e.stays and self.leader_of(e, members) is None
+            if not failed or (e.state.elections_left and not self.is_as_before(e.state, members)):
+                out.append(e)
+            else:
+                cut = cut or not self.is_as_before(e.state, members)
+        self.cut_off = self.cut_off or bool(cut and out)
+        return out or ends
+
+    def leader_of(self, end: End, members: frozenset[int]) -> int | None:
+        """Who leads in the end, and serves."""
+        s = end.state
+        found = (p for p in members if s.role[p] == LEADING and s.phase[p] == SERVING)
+        return next(found, None) if end.stays else None
+
+    def is_as_before(self, s: StateView, members: frozenset[int]) -> bool:
+        """Whether an election that begins here is one that begins at the start: votes, logs and trees are the same."""
+        names = ("log", "tree", "last_processed", "current_epoch", "committed_log")
+        return all(getattr(s, n)[p] == getattr(self.state, n)[p] for n in names for p in members)
+
+    def view(self, key: bytes) -> StateView:
+        return StateView(self.folded.model.program.layout, key)
+
+    def run_to(self, found: dict[bytes, tuple[bytes, str]], key: bytes) -> list[str]:
+        out: list[str] = []
+        while found[key][0]:
+            key, said = found[key]
+            out.append(said)
+        return out[::-1]
+
+    def said(self, s: StateView, word: int) -> str:
+        """A step in words, with real zxids."""
+        step, name = StepWord.of(word), self.folded.name
+        p = step.process
+        assert p is not None
+        o = step.operands
+        if step.kind == "elect":
+            others = [name(q) for q in range(self.nodes) if o["quorum"] >> q & 1]
+            return f"{', '.join([*others, name(p)])} elect {name(p)}"
+        if step.kind == "join":
+            return f"{name(p)} joins {name(o['leader'])}"
+        if step.kind == "to_leader":
+            return f"{name(p)} receives {self.packet(s.to_leader[o['follower']][p][0])} of {name(o['follower'])}"
+        if step.kind == "to_follower":
+            return f"{name(p)} receives {self.packet(s.to_follower[p][0])} of {name(o['leader'])}"
+        if step.kind in ("follower_learns", "leader_learns"):
+            other = o["leader"] if step.kind == "follower_learns" else o["follower"]
+            return f"{name(p)} learns that its connection to {name(other)} is closed"
+        if step.kind == "timeout":
+            return f"{name(p)} has waited for initLimit"
+        return f"{name(p)}: {self.folded.model.program.actions[o['which']]}"
+
+    def packet(self, message: Any) -> str:
+        """A packet in words."""
+        fields = carried(message)
+        said = [str(message.kind)]
+        said += [f"0x{self.folded.zxid(fields['zxid']):x}"] if "zxid" in fields else []
+        said += [str(self.folded.epoch(fields[n])) for n in ("epoch", "accepted", "current") if fields.get(n, -1) >= 0]
+        return " ".join(said)
+
+    # --- what a run comes to --------------------------------------------------------------------------------------
+
+    def outcome(self, quorum: frozenset[int], end: End) -> Outcome:
+        """
+        Raises:
+            CannotFold: a run leaves the bounds of the model.
+        """
+        s, name = end.state, self.folded.name
+        out = Outcome([name(p) for p in sorted(quorum)], run=end.run)
+        leader = self.leader_of(end, quorum)
+        if leader is None:
+            out.changes = [self.change(s, p, None) for p in sorted(quorum)]
+            return out
+        tree = int(s.tree[leader])
+        out.leader, out.epoch = name(leader), self.folded.epoch(int(s.term[leader]))
+        named = (b.hi for b in self.folded.blocks if tree >> b.model & 1 and not is_open(b.hi))
+        own = self.folded.disks[leader].start.zxid if tree == self.trees[leader] else 0
+        out.last = max(own, *named, 0)
+        out.changes = [self.change(s, p, tree) for p in sorted(quorum)]
+        for p in sorted(set(self.folded.disks) - quorum):
+            if s.refused[p]:
+                continue
+            for after in self.ends(s, quorum | {p}):
+                one = self.change(after.state, p, tree)
+                if one not in out.later:
+                    out.later.append(one)
+        self.classify(out, tree)
+        return out
+
+    def change(self, s: StateView, p: int, tree: int | None) -> Change:
+        """What has become of a server; `tree`: what is served."""
+        ranges = self.folded.ranges
+        if tree is None or s.phase[p] != SERVING:
+            why = "it gets into no term that lasts"
+            leader = next((q for q in range(self.nodes) if s.role[q] == LEADING), None)
+            if leader is not None and s.accepted_epoch[p] > s.term[leader]:
+                accepted, term = (self.folded.epoch(int(e)) for e in (s.accepted_epoch[p], s.term[leader]))
+                why = f"its acceptedEpoch, {accepted}, is later than the epoch of its leader, {term}"
+            elif s.threw:
+                why = "it stops for what its leader sends it"
+            cuts = 0 if tree is None else self.trees[p] & ~tree
+            return Change(self.folded.name(p), False, cuts=ranges(cuts & ~int(on_disk(s, p))), why=why)
+        own = int(s.tree[p])
+        return Change(
+            self.folded.name(p), True, ranges(self.trees[p] & ~tree), ranges(tree & ~self.trees[p]), ranges(own & ~tree)
+        )
+
+    def classify(self, out: Outcome, tree: int) -> None:
+        """What the history that is served lacks, and what it has that is on no quorum."""
+        loses = may_lose = drops = revives = 0
+        for b in self.folded.blocks:
+            have, bit = self.holders(b.model), 1 << b.model
+            if tree & bit:
+                revives |= 0 if self.is_quorum(have) else bit
+            elif self.is_quorum(have):
+                loses |= bit
+            elif self.may_have_been(b, have):
+                may_lose |= bit
+            elif have:
+                drops |= bit
+        same = sum(1 << b.model for b in self.folded.blocks if b.lo >> 32 == out.epoch)
+        out.again = [self.folded.name(p) for p, own in self.trees.items() if own & same]
+        ranges = self.folded.ranges
+        out.loses, out.may_lose, out.drops, out.revives = map(ranges, (loses, may_lose, drops, revives))
