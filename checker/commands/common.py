@@ -38,7 +38,7 @@ from checker.report.formats.terminal import table
 from checker.requests.model import near, protocol_named
 from checker.requests.request import bytes_of
 from zabspec.deprecated import current_arguments, current_command, reported_by
-from zabspec.files import Unreadable, opened, place_of
+from zabspec.files import Unreadable, opened, place_of, without_secrets
 from zabspec.signals import SignalHandler
 from zabspec.worlds.steps import BUDGETS
 
@@ -284,7 +284,7 @@ class LocalPath(click.Path):
         try:
             return place_of(value)
         except Unreadable as problem:
-            raise click.UsageError(f"{value}: {problem}", ctx) from None
+            raise click.UsageError(f"{without_secrets(str(value))}: {problem}", ctx) from None
 
 
 PATH = LocalPath()

@@ -26,7 +26,6 @@ Examples:
   zabcheck walk run.trace.json             a saved run: a counterexample, a witness
   zabcheck walk ZK-4643                    a known bug of ZooKeeper, in the release that has it
   zabcheck walk 'zab?nodes=2&...'          a place that somebody has copied
-  zabcheck walk --protocol protocol.py     your own protocol
 """
 ISSUE = re.compile(r"(?:ZK-|ZOOKEEPER-)\S+\Z", re.IGNORECASE)
 OURS = ("where", "no_browser", "as_json", "names", "threads", "max_states", "time_limit", "memory_limit")
@@ -45,9 +44,9 @@ OURS = ("where", "no_browser", "as_json", "names", "threads", "max_states", "tim
 def walk(where: str | None, no_browser: bool, as_json: bool, **flags: Any) -> Answer:
     """Walk through the states of a model in a browser, step by step, until Ctrl-C.
 
-    It shows the steps that are possible, what each would change, what every property says of the state, and why. The
-    limits are those of each search that the page begins. Nothing leaves this machine: the server listens on 127.0.0.1,
-    and answers only to the address that is printed.
+    Of any model, your own protocol too, it shows the steps that are possible, what each would change, what every
+    property says of the state, and why. The limits are those of each search that the page begins. Nothing leaves this
+    machine: the server listens on 127.0.0.1, and answers only to the address that is printed.
 
     Exit codes: 0 it was ended by Ctrl-C, 2 the question was wrong, 3 it could not begin.
     """

@@ -216,7 +216,7 @@ def piece(asked: Applicable, compute: bool, tell: Tell) -> Evidence:
         }  # fmt: skip
         try:
             found = by_kind[asked.kind](asked.request, digest, tell)
-        except (RequestError, NoVerdict) as problem:
+        except (RequestError, NoVerdict, ImportError) as problem:  # also where z3 is there and cannot be loaded
             return Evidence(asked.kind, NOT_COMPUTED, asked.bounds, asked.command, why=str(problem), nodes=asked.nodes)
         except KeyboardInterrupt:  # the exploration has its report all the same
             raise Interrupted from None
@@ -224,7 +224,14 @@ def piece(asked: Applicable, compute: bool, tell: Tell) -> Evidence:
             store.keep(asked.kind, found, text)
     if found is None:
         return Evidence(asked.kind, NOT_COMPUTED, asked.bounds, asked.command, nodes=asked.nodes)
-    return Evidence(asked.kind, status, found.bounds, asked.command, found.claims, found.digest, found.why, asked.nodes)
+    bounds = found.bounds if is_of_zab(asked) else "; ".join(found.assumptions)
+    return Evidence(asked.kind, status, bounds, asked.command, found.claims, found.digest, found.why, asked.nodes)
+
+
+def is_of_zab(asked: Applicable) -> bool:
+    """Whether what is asked about is `zab`, a variant of it, or abstract ZAB, whose assumptions a few words name. Those
+    of a user protocol may be any (how often a budget that its text counts is spent), and stand beside its claims."""
+    return not isinstance(asked.request, ClausesRequest) or asked.request.model.protocol == ZAB
 
 
 def is_installed_text(asked: Applicable) -> bool:

@@ -33,6 +33,7 @@ from checker.report.result import (
 from traces.explain.folding import folded
 from traces.record.lasso import Lasso
 from zabspec.language.error_sites import met
+from zabspec.language.notation import named_by
 from zabspec.model import Configuration
 from zabspec.properties import ProgressProperty
 
@@ -62,7 +63,8 @@ class Starving:
     @property
     def sentence(self) -> str:
         """Who waits, from when on."""
-        return self.lasso.sentence(self.steps)
+        with named_by(self.configuration.played):
+            return self.lasso.sentence(self.steps)
 
 
 @dataclass(frozen=True)

@@ -157,7 +157,7 @@ def forecast_json(ahead: Forecast) -> dict[str, Any]:
         "states": ahead.states,
         "all_at_once": ahead.at_once,
         "cut_off": ahead.cut_off,
-        "taken_for_granted": ahead.taken or None,
+        "assumptions": ahead.taken or None,
         "outcomes": [outcome_json(o) for o in ahead.outcomes],
         "last_copies": [{"zxids": pairs([(c.lo, c.hi)])[0], "servers": c.servers} for c in ahead.last_copies],
     }
@@ -174,7 +174,7 @@ def outcome_json(o: Outcome) -> dict[str, Any]:
         "may_lose": pairs(o.may_lose),
         "drops": pairs(o.drops),
         "brings_back": pairs(o.revives),
-        "epoch_again": o.again,
+        "repeats_epoch_of": o.again,
         "servers": [change_json(when, c) for when, c in changes],
         "run": o.run,
     }

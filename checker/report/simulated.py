@@ -20,7 +20,7 @@ from traces.judging.simulated import NEVER, Judged, Verdict, judge, judged_prope
 from traces.record.events import Event, events_of, role_name
 from traces.record.simulated import TooLarge, simulated_trace
 from zabspec.language.kinds import Kind
-from zabspec.language.notation import named_by, process_name, value_text
+from zabspec.language.notation import named_by, process_name, value_text, with_names
 from zabspec.language.schema import Field
 from zabspec.model import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
@@ -371,9 +371,9 @@ def reason(judged: Judged, run: Run, v: Verdict) -> str:
     """What a property says beside its False, when it had just broken."""
     judged.begin(run)
     judged.judge_until(v.broken_at + 1, 0)
-    return (
-        judged.why(judged.properties.index(v.of)) or "Mended within the tick; --trace writes the run to where it broke."
-    )
+    with named_by(roles_of(PROTOCOLS[run.protocol].roles(run.budgets))):
+        said = with_names(judged.why(judged.properties.index(v.of)))
+    return said or "Mended within the tick; --trace writes the run to where it broke."
 
 
 class Progress(StatusLine):

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 
 from checker.errors import RequestError
 from zabspec.deprecated import Contradiction, current_keys
+from zabspec.files import without_secrets
 
 __all__ = ["Request", "at_least", "bytes_of", "current_request", "flag", "no_address", "seconds", "solver_seed"]
 
@@ -163,9 +164,8 @@ def no_address(request: Request, *names: str) -> None:
     for name in names:
         value = getattr(request, name)
         if "://" in (value or ""):
-            raise RequestError(
-                f"{flag(name)} {value}: this is an address, and not a path of this machine or of a mount"
-            )
+            said = "this is an address, and not a path of this machine or of a mount"
+            raise RequestError(f"{flag(name)} {without_secrets(value)}: {said}")
 
 
 def seconds(request: Request, *names: str) -> None:

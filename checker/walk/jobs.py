@@ -22,6 +22,7 @@ from checker.walk.searching import searched
 from checker.walk.served import Served, Serving
 from traces.explain.names import counted, joined
 from traces.walk.address import Address
+from traces.walk.saved import check_current
 from traces.walk.walker import VIOLATED, Place, Verdict, WalkError
 from zabspec.language.source import LanguageError
 from zabspec.model import ConfigError
@@ -104,6 +105,7 @@ class Jobs:
             WalkError: there is no such property, or too many jobs are running.
         """
         with self.serving.at(address) as (found, place, _):
+            check_current(found.walker)
             names = {v.property.name for v in place.verdicts}
         if name not in names and (name or here or goal != VIOLATION):
             raise WalkError(f"no property {name[:60]!r} is judged in this walk")
@@ -119,6 +121,7 @@ class Jobs:
             WalkError: it is no expression, or too many jobs are running.
         """
         with self.serving.at(address) as (found, place, _):
+            check_current(found.walker)
             model, begin = found.walker.model, place if here else found.walker.start
             p, functions = searched(expression, model)
         continued_model = ContinuedModel(model.configuration, begin.state.key(), functions)
@@ -203,7 +206,8 @@ class Jobs:
         from_here = " from there" if here else ""
         names = joined([v.property.name for v in shown])
         what = f"violates {names}" if goal == VIOLATION else f"meets the premise of {names}"
-        return FOUND, f"a shortest way{from_here} that {what}: {counted(len(words), 'step')}", address.text
+        how = f"a way, perhaps not the shortest ({nothing})," if nothing else "a shortest way"
+        return FOUND, f"{how}{from_here} that {what}: {counted(len(words), 'step')}", address.text
 
     def sought(self, job: Job, found: Served, begin: Place, model: ContinuedModel, p: Property) -> tuple[str, str, str]:
         """Look for a state of which an expression is true: how it ended, what there is to say, and the address."""
@@ -218,7 +222,8 @@ class Jobs:
         return FOUND, f"a shortest way to a state with {p.name}: {counted(len(words), 'step')}", address.text
 
     def to_violation(self, found: Served, name: str, watch: Watch) -> tuple[tuple[int, ...] | None, str]:
-        """The shortest run that violates a property, or any; else why there is none."""
+        """The shortest run that violates a property, or any; else why there is none. Beside a run: why a shorter one is
+        not excluded."""
         request = ExploreRequest(
             found.request.model,
             properties=(name,) if name else found.request.properties,
@@ -232,7 +237,7 @@ class Jobs:
         )
         for run in (report.counterexamples[n] for n in wanted if n in report.counterexamples):
             if run.trace is not None and not run.trouble:
-                return run.trace.schedule, ""
+                return run.trace.schedule, "not all states were looked at" if report.exploration.narrowed else ""
             raise NoVerdict(run.trouble)
         return None, report.sentence
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from invariants.registry import STATE, Property
 from traces.walk.walker import WalkError
+from zabspec.language.program import own_names
 from zabspec.language.schema import NODE, Role
 from zabspec.language.source import register_source
 from zabspec.model import Model
@@ -46,9 +47,19 @@ OPERATORS = (
 
 def words_of_search(model: Model) -> list[str]:
     """The fields and constants that an expression may name, for completion."""
-    fields = [f.name for f in model.program.schema.fields if f.role is not Role.SCRATCH]
-    numbers = [n for n, v in model.program.namespace.items() if type(v) is int and n.isupper() and len(n) > 1]
-    return [*fields, *sorted(numbers)]
+    return [*fields_of(model), *sorted(constants_of(model))]
+
+
+def constants_of(model: Model) -> Mapping[str, str]:
+    """The numbers that the protocol names, each with its key in the program: of the world's own names some mean other
+    numbers than the protocol's."""
+    program = model.program
+    found = {name: name for name in program.schema.constants if name in ("NODES", "TXNS", "EPOCHS")}
+    for module in program.protocol:
+        for name, value in own_names(module).items():
+            if type(value) is int and name.isupper():
+                found[name] = program.apart.get(name, name)
+    return found
 
 
 def searched(expression: str, model: Model) -> tuple[Property, Mapping[str, FunctionType]]:
@@ -109,7 +120,7 @@ class Reader(ast.NodeTransformer):
 
     def __init__(self, model: Model, process: str) -> None:
         self.model, self.process = model, process
-        self.fields = fields_of(model)
+        self.fields, self.constants = fields_of(model), constants_of(model)
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         allowed = (ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.Compare, ast.Subscript, ast.Load, *OPERATORS)
@@ -137,8 +148,11 @@ class Reader(ast.NodeTransformer):
             return ast.Attribute(ast.Name("s", ast.Load()), name, ast.Load())
         if number is not None and int(number[1]) < self.model.configuration.nodes:
             return ast.Constant(int(number[1]))
-        if type(self.model.program.namespace.get(name)) is int:
-            return node
+        key = self.constants.get(name)
+        if key is not None and name in self.model.program.schema.constants:
+            return ast.Attribute(ast.Name("s", ast.Load()), name, ast.Load())
+        if key is not None:
+            return ast.Name(key, ast.Load())
         raise WalkError(f"there is no {name[:40]}{self.near(name, words_of_search(self.model))}")
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:

@@ -32,12 +32,16 @@ def test_an_address_is_refused_and_nothing_is_made(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert_refused(run(*words), f"{AWAY}: this is an address")
+    with_key = [word.replace("s3a://", "s3a://key:secret@") for word in words]
+    assert_refused(run(*with_key), f"{AWAY}: this is an address")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_request_refuses_one_too() -> None:
     with pytest.raises(RequestError, match="--folder s3a://bucket/x: this is an address"):
         SweepRequest(AWAY)
+    with pytest.raises(RequestError, match="--folder s3a://bucket/x: this is an address"):
+        SweepRequest("s3a://key:secret@bucket/x?token=1")
     with pytest.raises(RequestError, match="--checkpoint s3a://bucket/x: this is an address"):
         ExploreRequest(ModelRequest(), checkpoint=AWAY)
 

@@ -61,7 +61,7 @@ def test_every_command_ends_as_it_should_however_it_is_cut_short() -> None:
 
 
 def test_every_command_of_the_registry_is_walked() -> None:
-    assert set(main.list_commands(click.Context(main))) < set(ends.names())  # type: ignore[attr-defined]
+    assert {*main.list_commands(click.Context(main))} - {*ends.ENDLESS} < {*ends.names()}  # type: ignore[attr-defined]
     by_command: dict[str, set[str]] = {}
     for case in ends.walk(1, None):
         name = case.words[0] if case.words[0] in ends.names() else ""

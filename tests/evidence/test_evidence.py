@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -121,7 +122,7 @@ def test_another_digest_empties_the_cells(kept: Kept, kind: str) -> None:
 
 def test_another_request_empties_the_cells(kept: Kept) -> None:
     kept.change(INDUCTIVE, request=InductRequest(ModelRequest("zab", nodes=2, txns=2)).as_json())
-    kept.change(REFINEMENT, request=RefineRequest("missing-only", 3, 2).as_json())
+    kept.change(REFINEMENT, request=RefineRequest("missing-only", nodes=3, txns=2).as_json())
     assert found().head == ()
 
 
@@ -287,9 +288,9 @@ def test_every_format_has_the_evidence(kept: Kept, tmp_path: Path) -> None:
     assert set(said) == {"at n = 3", "any n"}
     assert str(said["any n"]).startswith("proved: ")
     page = html.read_text(encoding="utf-8")
-    assert "<th>any n</th>" in page
-    assert "<td>inductive</td><td>proved</td>" in page
-    assert "<td>inductive</td>" not in zabcheck.explore(**SMALL, evidence="explored")._repr_html_()
+    assert '<th scope="col">any n</th>' in page
+    assert re.search(r">inductive</td><td[^>]*>proved</td>", page)
+    assert ">inductive</td>" not in zabcheck.explore(**SMALL, evidence="explored")._repr_html_()
     assert "any n" in zabcheck.explore(**SMALL)._repr_html_()
 
 
@@ -301,6 +302,30 @@ def test_ctrl_c_leaves_the_exploration_its_report(kept: Kept, monkeypatch: pytes
     assert found().head == ("at n = 3",)
     monkeypatch.setattr(computing, "refinement", interrupted)
     assert found(variant="missing-only", evidence="all").piece(REFINEMENT) is None
+
+
+def test_all_assumptions_stand_beside_a_user_protocol(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    def compute(request: Any, digest: str, tell: object) -> Entry:
+        return Entry(digest, request.as_json(), "few words", {}, assumptions=("2 processes", "at most 3 passes"))
+
+    monkeypatch.setattr(computing, "inductive", compute)
+    ring = str(Path(zabcheck.__file__).parent.parent / "examples/token_ring.py")
+    options: dict[str, Any] = {"engine": "interpret", "depth": 1, "symmetry": False}
+    report = zabcheck.explore(ring, **options, evidence="all").report
+    assert report.evidence is not None
+    (piece,) = report.evidence.pieces
+    assert piece.bounds == "2 processes; at most 3 passes"
+    assert report.evidence.head == ("at n = 3",)
+
+
+def test_a_solver_that_cannot_be_loaded_ends_nothing(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    def compute(*_: object) -> Entry:
+        raise ImportError("libz3.so")
+
+    monkeypatch.setattr(computing, "proof", compute)
+    here = found()
+    assert here.head == ("at n = 3",)
+    assert "any n: abstract ZAB is not proved here (zabcheck prove); this text refines it" in here.legend()[1]
 
 
 # --- what is claimed -------------------------------------------------------------------------------
@@ -318,7 +343,8 @@ def outcome(**changes: Any) -> Any:
         "question": SimpleNamespace(
             clauses=("links",), with_premise=[agreement], assumed=(), configuration=Configuration(nodes=3)
         ),
-        "refuted": {}, "obstacles": [], "errors": [], "groundless": [], "unreached": [], "premises": object(),
+        "refuted": {}, "obstacles": [], "errors": [], "groundless": [], "unreached": [],
+        "premises": SimpleNamespace(trouble=""), "unasked": 0, "taken": [],
         "granted": ["3 processes"], "within": (),
     }  # fmt: skip
     return SimpleNamespace(**base | changes)
@@ -350,6 +376,11 @@ def test_what_is_undecided_is_not_kept(monkeypatch: pytest.MonkeyPatch, tmp_path
     undecided.verdicts[1].holds, undecided.verdicts[1].word = False, "undecided"
     entry = claimed(monkeypatch, undecided)
     assert (entry.claims, entry.final) == ({"agreement": "undecided"}, False)
+    for changes in (
+        {"unasked": 1}, {"premises": SimpleNamespace(trouble="no time")}, {"taken": [SimpleNamespace(undecided="it")]},
+    ):  # fmt: skip
+        assert not claimed(monkeypatch, outcome(**changes)).final, changes
+    assert claimed(monkeypatch, outcome(obstacles=["a step can meet an error"])).final
     store.keep(INDUCTIVE, entry, "")
     assert store.kept(INDUCTIVE, entry.digest, entry.request, "") is None
     good = claimed(monkeypatch, outcome())

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from tests.histories import Abcast, Deliver, History, Instance, MadeUp, Txn
-from tests.judge_tables import ALL, made_up, rows_of, verdicts_of
+from tests.judge_tables import ALL, made_up, rows_of, verdicts_of, written
 from tests.judging.orderly import orderly
 from tests.judging.test_judge_definitions import Made
 from tests.judging.test_judge_definitions import rows_of as of_rows
 from traces.judging.batches import BY_TIME, MALFORMED, NUMBERED, WORDS, Judge, Spoken
-from traces.judging.runs import JUDGED
+from traces.judging.frames import JudgeUnits
+from traces.judging.judge import read_units
+from traces.judging.runs import BITS, JUDGED
 from traces.judging.single_run import InMemory
-from traces.judging.totals import UNSAID, judge_unit
-from traces.tables.table import OBSERVED, Rows, TableError
+from traces.judging.totals import UNSAID, asked_for, judge_unit
+from traces.sweep.frames import Events, Runs
+from traces.sweep.grid import Grid
+from traces.tables.table import OBSERVED, Rows, TableError, TableWriter
 
 NAMES = tuple(p.name for p in JUDGED)
 
@@ -55,12 +61,12 @@ def alone(table: pa.Table) -> dict[str, str] | str:
 
 def some_runs() -> list[pa.Table]:
     """Runs that may leave something unknown, empty ones, and some that are none."""
-    made = [numbered(of_rows(Made(seed).made(), seed)) for seed in range(24)]
-    made += [numbered(rows_of(made_up(random.Random(seed), 20), seed)) for seed in range(24, 40)]
-    made += [numbered(Rows(seed, 3)) for seed in range(40, 44)]
-    wrong = rows_of(made_up(random.Random(5), 20), 44)
+    made = [numbered(of_rows(Made(seed).made(), seed)) for seed in range(12)]
+    made += [numbered(rows_of(made_up(random.Random(seed), 20), seed)) for seed in range(12, 20)]
+    made += [numbered(Rows(seed, 3)) for seed in range(20, 22)]
+    wrong = rows_of(made_up(random.Random(5), 20), 22)
     wrong.columns["time"][-1] = -1
-    no_kind = made[0].slice(0, 1).set_column(0, "run", pa.array([45]))
+    no_kind = made[0].slice(0, 1).set_column(0, "run", pa.array([23]))
     at = no_kind.schema.get_field_index("kind")
     return [
         *made,
@@ -118,7 +124,7 @@ def test_rows_without_a_run_are_told() -> None:
 def test_order_by_time_says_nothing_that_rows_in_order_do_not() -> None:
     """What is told of rows sorted by their columns is told of them in their order; else it is open."""
     runs = []
-    for seed in range(100):
+    for seed in range(60):
         source = random.Random(seed)
         nodes = source.choice((1, 2, 3))
         h = MadeUp(source, nodes, 4, 3).history(20)
@@ -145,7 +151,7 @@ def test_order_by_time_says_nothing_that_rows_in_order_do_not() -> None:
             assert set(words.values()) == {MALFORMED}, (table["run"][0], expected)
         else:
             assert words == expected, table["run"][0]
-    assert 15 < told < 90
+    assert 8 < told < 55
 
 
 @pytest.mark.parametrize("lacks", ["position", "process", ""])
@@ -184,6 +190,15 @@ def test_a_long_run_is_judged_by_blocks_from_a_file() -> None:
     assert "delivered" in by_run[3].said[NAMES.index("total-order")][0]
 
 
+def test_a_long_run_notes_what_its_first_row_says() -> None:
+    """Whichever of its rows came first, and whatever is said of runs that do not say it."""
+    rows = rows_of(History(3, tuple(orderly())))
+    rows.columns["message"][0] = "abcast,abdeliver"
+    for longest in (50, 10_000):
+        (said,) = judged(Judge((), OBSERVED, NUMBERED, at_once=100, longest=longest), disordered(numbered(rows)))
+        assert words_of(said)["one-leader-an-epoch"] == "not judged"
+
+
 def test_what_a_run_notes_is_told_by_its_first_row() -> None:
     """Runs of several sources in one table; of one that does not say it is what the caller says."""
     rows = [Rows(0, 3, None, ("abcast", "abdeliver")), Rows(1, 3, None, OBSERVED), Rows(2, 3), Rows(3, 3, None, ())]
@@ -192,3 +207,49 @@ def test_what_a_run_notes_is_told_by_its_first_row() -> None:
     assert unjudged[0] == unjudged[2] > unjudged[1]
     assert unjudged[3] == {*found[3]}
     assert "one-leader-an-epoch" in unjudged[0] - unjudged[1]
+
+
+def test_files_are_judged_as_they_are_read(tmp_path: Path) -> None:
+    """What a task does that is given units of a table; one that is damaged is told, and nothing else is lost."""
+    tables = [numbered(rows_of(made_up(random.Random(k), 20), k)) for k in range(6)]
+    events = orderly(lag=9)
+    for name, some in (("a", tables[:3]), ("b", tables[3:])):
+        with TableWriter(tmp_path / f"{name}.parquet", OBSERVED) as table:
+            for t in some:
+                table.add_table(t)
+    long = written(tmp_path / "c.parquet", [rows_of(History(3, tuple(events)), 9)], longest=50)
+    units = read_units(tmp_path, longest=100)
+    assert [u.long for u in units] == [False, False, True]
+    sent = pa.RecordBatch.from_pydict({"unit": [pickle.dumps(u) for u in units]})
+
+    def said() -> dict[int | None, list[str]]:
+        rows = [r for out in JudgeUnits(())([sent]) for r in out.to_pylist()]
+        return {r["run"]: [WORDS[w] for w in r["words"] if w != UNSAID] for r in rows}
+
+    found = said()
+    assert found.keys() == {*range(6), 9}
+    for k, t in enumerate(tables):
+        whole = verdicts_of(judge_unit(InMemory((), rows_of=t, noted=OBSERVED), asked_for(())))
+        assert found[k] == [word for name, word in whole.items() if BITS[name] != BITS["dsn-causal-order"]]
+    assert "held" in found[9]
+    assert found[9].count("not judged") > found[0].count("not judged"), "it is judged by blocks"
+    long.unlink()
+    (tmp_path / "b.parquet").write_bytes(b"PAR1 none")
+    found = said()
+    assert found.keys() == {0, 1, 2, None}
+    assert {*found[None]} == {MALFORMED}
+
+
+def test_runs_that_are_made_are_judged_as_they_were_played() -> None:
+    """What tasks make of a grid: what is said of the events of a run is what was said of the run itself."""
+    question = Grid(seeds=("1",), protocol=("db19", "zab"), faults=(3,), rounds=(120,))
+    numbers = [pa.RecordBatch.from_pydict({"id": [*range(question.count)]})]
+    runs = {r["number"]: r for out in Runs(question)(numbers) for r in out.to_pylist()}
+    events = pa.Table.from_batches(Events(question, False)(numbers))
+    found = {s.run: words_of(s) for s in judged(Judge(order=NUMBERED), events)}
+    assert found.keys() == runs.keys() == {0, 1}
+    told = [(run, name, word) for run, said in found.items() for name, word in said.items()]
+    told = [(run, name, word) for run, name, word in told if word != "not judged" and runs[run].get(name)]
+    assert len(told) > 20
+    assert all({"held": "holds"}.get(word, word) == runs[run][name] for run, name, word in told)
+    assert {name for _, name, word in told if word == "held"} >= {"integrity", "agreement"}

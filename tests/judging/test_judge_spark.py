@@ -30,14 +30,15 @@ from tests.judging.test_judge_definitions import rows_of as of_rows
 from tests.judging.test_judge_premises import TABLES
 from tests.patience import HANG, until
 from tests.spark import LocalSpark
-from traces.judging.frames import TORN
+from traces.judging.frames import TORN, events_at
 from traces.judging.judge import judge_on_spark, judge_plainly, read_units
 from traces.judging.own import observed_units
 from traces.judging.runs import JUDGED, KERNEL
 from traces.judging.single_run import InMemory
 from traces.judging.totals import COUNTS, judge_unit
 from traces.tables.own import source_of
-from traces.tables.table import OBSERVED, Rows, TableError, TableWriter
+from traces.tables.places import Address
+from traces.tables.table import COLUMNS, OBSERVED, Rows, TableError
 from zabcheck.spark import judge, sweep
 
 pytestmark = pytest.mark.slow
@@ -178,102 +179,145 @@ def test_premises_are_those_of_the_definition(shared: None, tmp_path: Path) -> N
 
 
 @pytest.fixture(scope="module")
-def runs_in_memory() -> list[pa.Table]:
-    """Runs that may leave something unknown, and two that are none; each by itself."""
-    some = [numbered(of_rows(Made(seed).made(), seed)) for seed in range(8)]
-    some += [numbered(rows_of(made_up(random.Random(seed), 20), seed)) for seed in range(8, 16)]
-    lost = numbered(rows_of(made_up(random.Random(5), 20), 16))
-    empty = numbered(Rows(17, 3))
-    backward = rows_of(made_up(random.Random(6), 20), 18)
+def tables() -> list[pa.Table]:
+    """Runs that may leave something unknown, one that lacks a row, one of no events, one that goes back in time."""
+    some = [numbered(of_rows(Made(seed).made(), seed)) for seed in range(6)]
+    some += [numbered(rows_of(made_up(random.Random(seed), 20), seed)) for seed in range(6, 10)]
+    lost = numbered(rows_of(made_up(random.Random(5), 20), LOST))
+    backward = rows_of(made_up(random.Random(6), 20), BACKWARD)
     backward.columns["time"][-1] = -1
-    return [*some, pa.concat_tables([lost.slice(0, 4), lost.slice(5)]), empty, numbered(backward)]
+    return [*some, pa.concat_tables([lost.slice(0, 4), lost.slice(5)]), numbered(Rows(11, 3)), numbered(backward)]
 
 
-def scattered(folder: Path, tables: Sequence[pa.Table]) -> None:
-    """The rows in two files, in any order."""
+LOST, BACKWARD = 10, 12  # numbers of runs that are none
+TWO = ["total-order", "integrity"]
+
+
+@pytest.fixture(scope="module")
+def answered(
+    local_spark: LocalSpark, tables: list[pa.Table], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[list[Any], list[Any], bool]:
+    """Verdicts on rows that lie anywhere, and on rows that are said to lie together, asked for at once; whether nothing
+    ran before, and the session stayed as it was."""
+    from pyspark.sql import functions as f
+
+    spark, folder = local_spark.get(), tmp_path_factory.mktemp("frames")
+    state = spark.sparkContext.pythonExec, spark.sparkContext.statusTracker().getJobIdsForGroup()
     rows = pa.concat_tables(tables)
     rows = rows.take(random.Random(1).sample(range(rows.num_rows), rows.num_rows))
-    for name, some in (("a", rows.slice(0, rows.num_rows // 3)), ("b", rows.slice(rows.num_rows // 3))):
-        pq.write_table(some, folder / f"{name}.parquet")
+    (folder / "scattered").mkdir()
+    for name, part in (("a", rows.slice(0, rows.num_rows // 3)), ("b", rows.slice(rows.num_rows // 3))):
+        pq.write_table(part, folder / "scattered" / f"{name}.parquet")
+    pq.write_table(pa.concat_tables(tables[:LOST]), folder / "whole.parquet")
+    scattered, there = (spark.read.schema(columns()).parquet(str(folder / n)) for n in ("scattered", "whole.parquet"))
+    numberless = there.drop("row")
+    ways = (
+        judge(scattered, [p.name for p in JUDGED], observes=OBSERVED),
+        judge(numberless.union(numberless.where("run < 3")), TWO, together=True),  # each whole in both places
+    )
+    after = spark.sparkContext.pythonExec, spark.sparkContext.statusTracker().getJobIdsForGroup()
+    assert "MapInArrow" in ways[0]._jdf.queryExecution().toString()
+    every = [verdicts.withColumn("way", f.lit(k)) for k, verdicts in enumerate(ways)]
+    found = every[0].union(every[1]).collect()
+    return [r for r in found if r.way == 0], [r for r in found if r.way == 1], state == after
 
 
-def in_frame(verdicts: Any) -> dict[int, dict[str, tuple[str, str | None]]]:
-    out: dict[int, dict[str, tuple[str, str | None]]] = {}
-    for r in verdicts.collect():
-        assert out.setdefault(r.run, {}).setdefault(r.property, (r.verdict, r.reason)) == (r.verdict, r.reason)
+def columns() -> str:
+    return ", ".join(f"`{name}` {'string' if is_text else 'bigint'}" for name, is_text, *_ in COLUMNS)
+
+
+def words_of(rows: Sequence[Any]) -> dict[int, dict[str, str]]:
+    """The verdicts of each run; nothing is said twice."""
+    out: dict[int, dict[str, str]] = {}
+    for r in rows:
+        assert r.property not in out.setdefault(r.run, {})
+        out[r.run][r.property] = r.verdict
     return out
 
 
-def test_verdicts_of_a_frame_are_those_of_its_runs(
-    local_spark: LocalSpark, tmp_path: Path, runs_in_memory: list[pa.Table]
-) -> None:
-    """Wherever the rows lie; nothing runs before rows are asked for, and the session stays as it was."""
-    spark = local_spark.get()
-    scattered(tmp_path, runs_in_memory)
-    events = spark.read.parquet(str(tmp_path))
-    python, properties = spark.sparkContext.pythonExec, [p.name for p in JUDGED]
-    jobs = spark.sparkContext.statusTracker().getJobIdsForGroup()
-    verdicts = judge(events, properties, observes=OBSERVED)
-    assert spark.sparkContext.statusTracker().getJobIdsForGroup() == jobs
-    assert spark.sparkContext.pythonExec == python
-    assert verdicts.columns == ["run", "property", "verdict", "reason", "time", "command", "note"]
-    assert "MapInArrow" in verdicts._jdf.queryExecution().toString()
-    found = in_frame(verdicts)
-    assert found.keys() == {t["run"][0].as_py() for t in runs_in_memory}
-    for table in runs_in_memory:
+Answered = tuple[list[Any], list[Any], bool]
+
+
+def test_verdicts_of_a_frame_are_those_of_its_runs(answered: Answered, tables: list[pa.Table]) -> None:
+    """Wherever the rows lie. Nothing ran before rows were asked for, and the session stayed as it was."""
+    rows, _, untouched = answered
+    assert untouched
+    found = words_of(rows)
+    assert found.keys() == {t["run"][0].as_py() for t in tables}
+    for table in tables:
         run = table["run"][0].as_py()
-        words = {name: word for name, (word, _) in found[run].items()}
-        reasons = {name: why for name, (_, why) in found[run].items()}
-        if run in (16, 18):
-            assert set(words.values()) == {"malformed"}
-            assert "missing" in str(reasons) if run == 16 else "time never goes back" in str(reasons)
+        reasons = {r.property: r.reason for r in rows if r.run == run}
+        if run in (LOST, BACKWARD):
+            assert set(found[run].values()) == {"malformed"}
+            assert ("is missing" if run == LOST else "time never goes back") in str(reasons)
         else:
             whole = judge_unit(InMemory((), rows_of=table, noted=OBSERVED), ALL)
-            assert words == verdicts_of(whole)
-            assert {(v.property, v.why) for v in whole.violations} == {
-                (name, why) for name, (word, why) in found[run].items() if word == "violated"
-            }
-        unclear = {name for name, word in words.items() if word in ("open", "undecided", "not judged", "malformed")}
-        assert all(reasons[name] for name in unclear)
+            assert found[run] == verdicts_of(whole)
+            said = {(name, reasons[name]) for name, word in found[run].items() if word == "violated"}
+            assert said == {(v.property, v.why) for v in whole.violations}
+        assert all(reasons[name] for name, word in found[run].items() if word not in ("held", "premise not reached"))
 
 
-def test_rows_said_to_lie_together_are_not_believed_to(
-    local_spark: LocalSpark, tmp_path: Path, runs_in_memory: list[pa.Table]
-) -> None:
-    """Where they do it comes to the same, of a DataFrame and of files; a run in two places is malformed."""
-    from pyspark.sql import functions as f
-
-    spark, names = local_spark.get(), ["total-order", "integrity"]
-    whole = [t for t in runs_in_memory if t["run"][0].as_py() < 16]
-    (tmp_path / "damaged").mkdir()
-    with TableWriter(tmp_path / "a.parquet", OBSERVED, group=200) as table:
-        for t in whole:
-            table.add_table(t)
-    there = spark.read.parquet(str(tmp_path / "a.parquet")).drop("row")
-    torn = there.union(there.where("run < 3"))  # each whole in both places
-    ways = (judge(there, names, together=True), judge(torn, names, together=True), judge(tmp_path / "a.parquet", names))
-    every = [way.withColumn("way", f.lit(k)) for k, way in enumerate(ways)]
-    rows = every[0].union(every[1]).union(every[2]).collect()
-    found = [{(r.run, r.property): r.verdict for r in rows if r.way == k} for k in range(3)]
-    words = {t["run"][0].as_py(): verdicts_of(judge_unit(InMemory((), rows_of=t, noted=OBSERVED), ALL)) for t in whole}
-    expected = {(run, name): said[name] for run, said in words.items() for name in names}
-    assert found[0] == found[2] == expected
-    assert {key for key, word in found[1].items() if word == "malformed"} == {(r, n) for r in range(3) for n in names}
-    assert {key: w for key, w in found[1].items() if key[0] > 2} == {k: w for k, w in expected.items() if k[0] > 2}
+def test_rows_said_to_lie_together_are_not_believed_to(answered: Answered, tables: list[pa.Table]) -> None:
+    """Where they do it comes to the same; a run in two places is malformed."""
+    _, rows, _ = answered
+    whole = {t["run"][0].as_py(): judge_unit(InMemory((), rows_of=t, noted=OBSERVED), ALL) for t in tables[:LOST]}
+    expected = {run: {name: verdicts_of(said)[name] for name in TWO} for run, said in whole.items()}
+    torn = words_of(rows)
+    assert {run: said for run, said in torn.items() if run > 2} == {run: s for run, s in expected.items() if run > 2}
+    assert [torn[run] for run in range(3)] == [dict.fromkeys(TWO, "malformed")] * 3
     assert {r.reason for r in rows if r.verdict == "malformed"} == {TORN}
-    with pytest.raises(RequestError, match="there is no Parquet file"):
-        judge(tmp_path / "damaged")
-    with pytest.raises(RequestError, match="are of a DataFrame"):
-        judge(str(tmp_path), together=True)
+
+
+@pytest.mark.skipif("ZABCHECK_EVERY" not in os.environ, reason="seconds: three more jobs of Spark")
+@pytest.mark.usefixtures("shared")
+def test_a_table_that_only_spark_reads(local_spark: LocalSpark, tmp_path: Path) -> None:
+    """By an address of Hadoop's: what is said is what is said of the files."""
+    rows = [rows_of(made_up(random.Random(seed), 20), seed) for seed in range(4)]
+    for r in rows:
+        r.columns["message"][0] = ",".join(OBSERVED)
+    hadoop = local_spark.get().sparkContext._jsc.hadoopConfiguration()
+    hadoop.set("fs.viewfs.mounttable.frames.linkFallback", tmp_path.as_uri())
+    away = "viewfs://frames/t.parquet"
+    ways = (str(written(tmp_path / "t.parquet", rows)), away)
+    done = [CliRunner().invoke(main, ["judge", way, "--json"], prog_name="zabcheck") for way in ways]
+    assert all(d.stdout for d in done), [d.stderr for d in done]
+    here, there = (json.loads(d.stdout) for d in done)
+    assert there["table"] == there["request"]["table"] == away
+    for key in ("runs", "rows", "properties", "exit_code"):
+        assert there[key] == here[key]
+    shown = [[(v["run"], v["property"], v["why"], v["time"]) for v in r["violations"]] for r in (here, there)]
+    assert shown[0] == shown[1] != []
+
+
+def test_what_spark_does_not_find_is_a_sentence(local_spark: LocalSpark, shared: None, tmp_path: Path) -> None:
+    spark = local_spark.get()
+    file = written(tmp_path / "e.parquet", [Rows(0, 3)])
+    spark.sql(f"CREATE TABLE judged_runs USING parquet LOCATION '{file.as_uri()}'")
+    try:
+        assert events_at(spark, Address("spark_catalog.default.judged_runs")).columns == [n for n, *_ in COLUMNS]
+    finally:
+        spark.sql("DROP TABLE judged_runs")
+    for words, why in (
+        (["file:///none.parquet", "--engine", "plain"], "none.parquet"),
+        (["viewfs://frames/gone"], "viewfs://frames/gone: "),
+        (["nofs://bucket/t"], "nofs"),
+        (["spark_catalog.default.gone"], "spark_catalog.default.gone: "),
+        (["viewfs://frames/t", "--engine", "plain"], "read by Spark alone"),
+    ):
+        done = CliRunner().invoke(main, ["judge", *words], prog_name="zabcheck")
+        assert done.exit_code == 2, done.output
+        assert why in done.stderr
 
 
 def test_a_frame_that_is_none_says_which_column(local_spark: LocalSpark, tmp_path: Path) -> None:
     spark = local_spark.get()
-    events = spark.read.parquet(str(written(tmp_path / "e.parquet", [Rows(0, 3)])))
+    events = spark.createDataFrame([], columns())
     for wrong, why in (
         (events.drop("pass"), "has a column 'pass', and this has no column of that name"),
         (events.withColumn("epoch", events.epoch.cast("int")), "column 'epoch' is int, and .* it is bigint"),
         (events.withColumn("row", events.kind), "column 'row' is string"),
+        (tmp_path, "there is no Parquet file"),
     ):
         with pytest.raises(RequestError, match=why):
             judge(wrong)
@@ -282,24 +326,15 @@ def test_a_frame_that_is_none_says_which_column(local_spark: LocalSpark, tmp_pat
             judge(events, **options)
     with pytest.raises(RequestError, match="there is no property 'agrement'"):
         judge(events, ["agrement"])
-
-
-def test_runs_that_are_made_are_judged_as_they_were_played(local_spark: LocalSpark) -> None:
-    """From a grid to verdicts, nothing written between: what is said of events is what was said of the run itself."""
-    made = sweep(local_spark.get(), seeds=range(1, 3), protocol=["db19", "zab"], faults=3, rounds=120, partitions=2)
-    runs = {r["number"]: r.asDict() for r in made.runs.collect()}
-    assert len(runs) == 4
-    words = {"held": "holds", "not judged": None}
-    said = judge(made.events, together=True).collect()
-    assert {v.run for v in said} == {*runs}
-    told = [v for v in said if v.verdict != "not judged" and runs[v.run].get(v.property) is not None]
-    assert len(told) > 40
-    assert all(words.get(v.verdict, v.verdict) == runs[v.run][v.property] for v in told)
-    assert {v.property for v in told if v.verdict == "held"} >= {"integrity", "agreement"}
+    with pytest.raises(RequestError, match="are of a DataFrame"):
+        judge(str(tmp_path), together=True)
 
 
 def test_a_grid_that_is_none_is_a_sentence(local_spark: LocalSpark) -> None:
     spark = local_spark.get()
+    made = sweep(spark, seeds=range(1, 3), faults=[0, 2])
+    assert made.events.columns == [name for name, *_ in COLUMNS]
+    assert {"number", "seed", "faults", "error"} <= {*made.runs.columns}
     for grid, why in (
         ({}, "seeds says which"),
         ({"seeds": "1:3", "node": 3}, "nothing of the name 'node'"),
@@ -308,40 +343,3 @@ def test_a_grid_that_is_none_is_a_sentence(local_spark: LocalSpark) -> None:
     ):
         with pytest.raises(RequestError, match=why):
             sweep(spark, **grid)
-
-
-@pytest.mark.usefixtures("shared")
-def test_a_table_that_only_spark_reads(local_spark: LocalSpark, tmp_path: Path) -> None:
-    """By an address of Hadoop's, and by its name in a catalog: what is said is what is said of the files."""
-    spark = local_spark.get()
-    rows = [rows_of(made_up(random.Random(seed), 20), seed) for seed in range(8)]
-    for r in rows:
-        r.columns["message"][0] = ",".join(OBSERVED)
-    (tmp_path / "t").mkdir()
-    written(tmp_path / "t" / "a.parquet", rows)
-    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
-    hadoop.set("fs.viewfs.mounttable.zab.link./data", tmp_path.as_uri())
-    spark.read.parquet("viewfs://zab/data/t").write.saveAsTable("judged_runs")
-    ways = (str(tmp_path / "t"), "viewfs://zab/data/t", "spark_catalog.default.judged_runs")
-    try:
-        done = [CliRunner().invoke(main, ["judge", way, "--json"], prog_name="zabcheck") for way in ways]
-        lost = CliRunner().invoke(main, ["judge", "viewfs://zab/data/gone"], prog_name="zabcheck")
-        plain = CliRunner().invoke(main, ["judge", ways[1], "--engine", "plain"], prog_name="zabcheck")
-    finally:
-        spark.sql("DROP TABLE judged_runs")
-    assert all(d.stdout for d in done), [d.stderr for d in done]
-    reports = [json.loads(d.stdout) for d in done]
-    assert [r["table"] for r in reports] == [r["request"]["table"] for r in reports] == [
-        ways[0], "viewfs://zab/data/t", ways[2]
-    ]  # fmt: skip
-    for report in reports[1:]:
-        assert [report[key] for key in ("runs", "rows", "properties", "exit_code")] == [
-            reports[0][key] for key in ("runs", "rows", "properties", "exit_code")
-        ]
-        assert [(v["run"], v["property"], v["why"], v["time"]) for v in report["violations"]] == [
-            (v["run"], v["property"], v["why"], v["time"]) for v in reports[0]["violations"]
-        ]
-    assert reports[0]["violations"]
-    assert (lost.exit_code, plain.exit_code) == (2, 2)
-    assert "gone" in lost.stderr
-    assert "read by Spark alone" in plain.stderr

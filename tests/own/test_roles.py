@@ -14,6 +14,7 @@ from checker.cli import main
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
+from checker.live.report import Starving
 from invariants import properties_of
 from tests.second.generator.favoured import drawn
 from tests.second.harness.plain import Renamer, canonical
@@ -22,6 +23,7 @@ from tests.second.reference import explore
 from traces.explain.export import to_mermaid
 from traces.pictures import to_svg
 from traces.record.file import read_trace
+from traces.record.lasso import Lasso
 from zabspec.authoring.declaration import ConfigError, ProtocolError
 from zabspec.language.source import LanguageError
 from zabspec.model import Configuration, Model
@@ -149,6 +151,27 @@ def test_a_wrong_role_is_refused_with_its_line(tmp_path: Path, old: str, new: st
     assert "asked.py:" in str(problem.value) or "model has at most" in said
 
 
+BEGUN = "    begun: Each[Coordinator, bool]\n"
+CLASSES = [
+    ("(MessageType):\n    yes: bool", "(MessageType):\n    no: bool", "class VOTE has the fields no"),
+    (BEGUN, "", "class State has no begun"),
+    (BEGUN, "    begun: bool\n", "begun is a field of each process: Each[Coordinator, ...]"),
+    (BEGUN, f"{BEGUN}    extra: int\n", "class State says extra, which state(size) has not"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "said"), CLASSES)
+def test_a_class_for_tools_says_what_is_declared(tmp_path: Path, old: str, new: str, said: str) -> None:
+    text = (EXAMPLES / "two_phase_commit.py").read_text(encoding="utf-8")
+    assert old in text
+    path = tmp_path / "typed.py"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(ProtocolError) as problem:
+        _ = Model(Configuration(str(path))).parts
+    assert said in str(problem.value)
+    assert "typed.py:" in str(problem.value)
+
+
 def test_a_process_of_any_role_may_be_asked_for_its_role(tmp_path: Path) -> None:
     """`is_a` before what one role alone has."""
     shown = "    s.seen[p] = True\n    if is_a(s, p, Server):\n        s.owner[p] = NOBODY\n"
@@ -195,7 +218,7 @@ def test_a_trace_names_processes_by_their_roles(tmp_path: Path, monkeypatch: pyt
     assert "participant1: receive on PREPARE from coordinator1" in told
     for picture in (to_mermaid(trace), to_svg(trace)):
         assert "participant2" in picture
-        assert not re.search(r"\bp2\b", picture)
+        assert not re.search(r"\bp[0-3]\b", picture)
 
 
 def test_a_simulated_run_has_the_roles_of_its_sizes(tmp_path: Path) -> None:
@@ -211,6 +234,24 @@ def test_a_simulated_run_has_the_roles_of_its_sizes(tmp_path: Path) -> None:
     rows = [line.split() for line in shown.stdout.splitlines() if line.startswith(("client", "server"))]
     assert [row[0] for row in rows] == ["client1", "server1", "server2"]
     assert [len(row) for row in rows] == [4, 3, 3]  # fields of another role are not shown
+
+
+def test_sentences_of_other_verdicts_name_processes_by_roles(tmp_path: Path) -> None:
+    """Of a run that is judged in the simulator, and of one in which somebody waits for ever."""
+    never = ("if q in s.served_by[c] and s.owner[q] == NOBODY:\n                return False", "return broken(f'p{q}')")
+    path = written(tmp_path, ("NOBODY,", "NOBODY, broken,"), never)
+    words = ["simulate", "--protocol", path, "--rounds", "9", "--check", "--engine", "interpret"]
+    told = CliRunner().invoke(main, words).stdout
+    assert re.search(r"owned +violated at tick 0 +server1\.\n", told)
+    waits = Lasso("comes", "Servers wait.", path, 2, None, 0, None)
+    found = Starving(Configuration(path), (), waits, None)  # type: ignore[arg-type]
+    assert found.sentence.startswith("server1 waits for ever after 0 steps")
+
+
+@pytest.mark.parametrize("given", ["0", "8", "-1", "300", "x", "99999999999999999999"])
+def test_a_role_of_an_impossible_size_is_refused_as_one(given: str, tmp_path: Path) -> None:
+    refused = CliRunner().invoke(main, ["--protocol", written(tmp_path), "--client", given])
+    assert (refused.exit_code, refused.stderr) == (2, f"zabcheck: --client must be 1 to 7, not {given}\n")
 
 
 def test_random_protocols_with_roles_are_drawn() -> None:

@@ -21,7 +21,8 @@ LONG = re.compile(
     r"|zabcheck gallery$|zabcheck gallery (networks|--source)|zabcheck zookeeper"
 )
 
-READ_YOUR_OWN = ("check", "audit")  # their examples read files that the reader has; these are read by their command
+# Their examples read files that the reader has, or serve until they are interrupted: these are read by their command.
+READ_YOUR_OWN = ("check", "audit", "walk")
 
 
 def commands() -> dict[str, click.Command]:

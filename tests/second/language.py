@@ -46,6 +46,22 @@ class MessageName(str):
         return MESSAGES[self].make(**values)
 
 
+class _Named(type):
+    def __new__(cls, name: str, bases: Any, body: Any) -> Any:
+        return MessageName(name) if bases else super().__new__(cls, name, bases, body)
+
+
+class MessageType(metaclass=_Named):
+    """Declare the constant of a kind of message as a class."""
+
+
+class Fields:
+    """What a class `State` is of; no behaviour."""
+
+
+Each = list
+
+
 class RecordName:
     """The constant by which a source calls a kind of record; calling it makes one."""
 

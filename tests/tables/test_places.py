@@ -88,6 +88,7 @@ def test_an_error_report_has_no_secret() -> None:
     assert "s3://bucket/deep/t" in report
     assert "s3a://c/d" in report
     assert not any(word in report for word in ("KEYID", "who", "a/b@", "override"))
+    assert without_secrets("s3://token@b/c s3://k:s@b/u@x") == "s3://b/c s3://b/u@x"
     assert without_secrets("see https://a.org/x@y and file:///a@b/c") == "see https://a.org/x@y and file:///a@b/c"
 
 

@@ -22,6 +22,7 @@ SIX = {
     "db19": Configuration("db19", nodes=3, txns=1, timeouts=2),
     "zookeeper": Configuration("zookeeper", start="established"),
     "own": Configuration("examples/raft_election.py"),
+    "chooses": Configuration("tests/own/texts/two_lines.py", variant="chooses"),
 }
 
 
@@ -58,6 +59,12 @@ def test_places_are_the_interpreters(name: str) -> None:
         assert mine == {word: data[:size] for word, data in python_successors(c, place.state.key())}
         place = place.parent
     assert trace_of(end).schedule == end.schedule
+
+
+def test_alternatives_are_steps_of_their_own() -> None:
+    """Each alternative of `choose` is a step with a number, and says which it is."""
+    chosen = [s for k in range(4) for s in shown(wander("chooses", 1, k))["steps"] if s["alternative"]]
+    assert {s["alternative"] for s in chosen} == {"alternative 1 of 2", "alternative 2 of 2"}
 
 
 @pytest.mark.parametrize("name", ["zab", "own"])

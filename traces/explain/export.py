@@ -113,7 +113,7 @@ def to_mermaid(trace: Trace) -> str:
     broken one where it is sent for one that is never received (crossed where it is lost, open where it is in flight
     when the run ends); a note for everything else, and at the end the property that breaks, or who waits for ever."""
     nodes = trace.configuration.nodes
-    everybody = "p0" if nodes == 1 else f"p0,p{nodes - 1}"
+    everybody = ",".join(dict.fromkeys(map(process_name, (0, nodes - 1))))
     lines = ["sequenceDiagram"]
     lines += [f"    participant {process_name(p)}" for p in range(nodes)]
     unreceived: dict[int, list[Flight]] = {}

@@ -63,17 +63,14 @@ def covered(whole: Place) -> list[CoveredFunction]:
 
 
 def functions_of(walker: Walker) -> list[FunctionType]:
-    """The functions of the protocol that steps may run, in the order of its text: its handlers and what they call, and
-    no property."""
-    program, claims = walker.model.program, walker.model.protocol.claims
-    judging = {f.__name__ for p in claims for f in (p.holds, p.witness)}
+    """The functions of the protocol that steps may run, in the order of its text: its handlers, guards, and what these
+    call."""
+    program = walker.model.program
     own = {getattr(m, "__file__", None) for m in program.protocol}
     own |= {f.__code__.co_filename for f in program.overrides.values()}
-    found = {
-        f.__code__: f
-        for name, f in program.namespace.items()
-        if isinstance(f, FunctionType) and f.__code__.co_filename in own and name not in judging
-    }
+    called = program.typed(("initialize", "enabled", "apply")).functions
+    functions = (program.namespace.get(name) for name in called)
+    found = {f.__code__: f for f in functions if isinstance(f, FunctionType) and f.__code__.co_filename in own}
     return sorted(found.values(), key=lambda f: (f.__code__.co_filename, f.__code__.co_firstlineno))
 
 

@@ -6,9 +6,19 @@ from traces.record.runner import build_trace
 from traces.record.trace import Trace, TraceError, text_of
 from traces.record.verification import verify
 from traces.replay.replay import replay
-from traces.walk.walker import Place, WalkError
+from traces.walk.walker import Place, Walker, WalkError
 
-__all__ = ["trace_of"]
+__all__ = ["check_current", "trace_of"]
+
+
+def check_current(walker: Walker) -> None:
+    """
+    Raises:
+        WalkError: the source of the protocol is another by now: what is asked of it would be said of this one.
+    """
+    name = walker.model.configuration.protocol
+    if text_of(name) != walker.model.protocol.text.digest:
+        raise WalkError(f"the source of {name} has changed since this walk began: it has to be read again first")
 
 
 def trace_of(place: Place) -> Trace:
@@ -19,11 +29,7 @@ def trace_of(place: Place) -> Trace:
         WalkError: it does not replay, or the source of the protocol is another by now.
     """
     walker = place.walker
-    configuration = walker.model.configuration
-    if text_of(configuration.protocol) != walker.model.protocol.text.digest:
-        raise WalkError(
-            f"the source of {configuration.protocol} has changed since this walk began: load it again first"
-        )
+    check_current(walker)
     prop = next(iter(place.violated_here), None)
     try:
         trace = build_trace(walker.model, prop, place.schedule)

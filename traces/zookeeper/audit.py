@@ -456,6 +456,10 @@ def look_ahead(
     out = forecast_of(voters, quorums.numbers, ensemble, ends, release, doubted, applied, certain)
     taken = [f"these {len(voters)} servers are all that vote (--config says who does)"] if ensemble is None else []
     taken += [] if certain else ["ids are not known (there is no file myid): of equal votes anybody's may win"]
+    absent = set(ensemble.participants) - set(quorums.numbers.values()) if ensemble is not None else set()
+    if absent:
+        named = ", ".join(map(str, sorted(absent)))
+        taken.append(f"server {named}, which was not given, is not started: what starts with it come to is not told")
     out.taken = "; ".join(taken)
     return out
 

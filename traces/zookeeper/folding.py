@@ -67,6 +67,11 @@ class Disk:
     accepted: int
     kept: int = 0
 
+    @property
+    def top(self) -> int:
+        """The last transaction that it has, also where it does not start."""
+        return max(self.base, *(hi for _, hi in self.runs), 0)
+
     def logged(self, lo: int, hi: int) -> bool:
         return any(a <= lo and hi <= b for a, b in self.runs)
 
@@ -267,7 +272,7 @@ def settled_of(parts: list[tuple[int, int]], disks: list[Disk], ends: dict[int, 
     for lo, hi in parts:
         if all(holds(d, lo, hi, ends) for d in disks):
             settled = settled if is_open(hi) else hi
-        elif not is_dead(hi, ends) or any(d.start.zxid <= hi for d in disks):
+        elif not is_dead(hi, ends) or any(d.top <= hi for d in disks):
             break
     return settled
 

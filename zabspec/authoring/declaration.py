@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from types import FunctionType, ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast, overload
 
 from zabspec.language.kinds import Int, Kind, Message, Record, Seq, SetOf
 from zabspec.language.place import Place, relative
@@ -47,7 +47,7 @@ __all__ = [
     "volatile",
 ]
 
-F = TypeVar("F", bound=FunctionType)
+F = TypeVar("F", bound=Callable[..., Any])  # a function of a protocol
 
 
 class ConfigError(ValueError):
@@ -225,7 +225,17 @@ class Action:
     role: str = ""
 
 
-def name_of(function: FunctionType) -> str:
+def as_function(function: Callable[..., Any]) -> FunctionType:
+    """A function that is marked: what a tool sees as callable, and Python made of `def`."""
+    return cast(FunctionType, function)
+
+
+def looks(when: Callable[..., bool] | None) -> FunctionType | None:
+    """What says whether a step is possible; None: it always is."""
+    return None if when is None else as_function(when)
+
+
+def name_of(function: Callable[..., Any]) -> str:
     """A function's name as people read it."""
     return function.__name__.replace("_", "-")
 
@@ -240,10 +250,10 @@ def marked_bare(mark: str, function: object) -> None:
 
 
 def action(
-    bare: FunctionType | None = None,
+    bare: Callable[..., Any] | None = None,
     /,
     *,
-    when: FunctionType | None = None,
+    when: Callable[..., bool] | None = None,
     budget: str = "",
     every: int = 40,
     name: str = "",
@@ -255,7 +265,7 @@ def action(
     marked_bare("action", bare)
 
     def mark(function: F) -> F:
-        made = Action(name or name_of(function), function, when, budget, every, fair=fair)
+        made = Action(name or name_of(function), as_function(function), looks(when), budget, every, fair=fair)
         function.made_action = made  # type: ignore[attr-defined]
         return function
 
@@ -263,10 +273,10 @@ def action(
 
 
 def environment_step(
-    bare: FunctionType | None = None,
+    bare: Callable[..., Any] | None = None,
     /,
     *,
-    when: FunctionType | None = None,
+    when: Callable[..., bool] | None = None,
     budget: str = "",
     every: int = 40,
     name: str = "",
@@ -278,7 +288,7 @@ def environment_step(
     marked_bare("environment_step", bare)
 
     def mark(function: F) -> F:
-        made = Action(name or name_of(function), function, when, budget, every, everywhere)
+        made = Action(name or name_of(function), as_function(function), looks(when), budget, every, everywhere)
         function.made_change = made  # type: ignore[attr-defined]
         return function
 
@@ -292,7 +302,11 @@ def receives(function: F) -> F:
     return function
 
 
-def observation(bare: F | None = None, /, **read_as: str) -> Any:
+@overload
+def observation(bare: F, /) -> F: ...
+@overload
+def observation(bare: None = None, /, **read_as: str) -> Callable[[F], F]: ...
+def observation(bare: F | None = None, /, **read_as: str) -> F | Callable[[F], F]:
     """Marks what handlers show the outside: `(s, p, ...)`. Its body writes ghosts; it is a row of event tables.
     `@observation(tree="exposed")`: a person reads its number `tree` as the values of the field `exposed` are read."""
 
@@ -306,10 +320,10 @@ def observation(bare: F | None = None, /, **read_as: str) -> Any:
 
 
 def safety(
-    bare: FunctionType | None = None,
+    bare: Callable[..., Any] | None = None,
     /,
     *,
-    witness: FunctionType | None = None,
+    witness: Callable[..., bool] | None = None,
     over: str = "state",
     premise: str = "",
     name: str = "",
@@ -372,7 +386,7 @@ class Variant:
 
     name: str
     summary: str
-    overrides: Mapping[str, FunctionType]
+    overrides: Mapping[str, Any]  # functions; what `def` makes is to tools another type
     rule: str = ""
     safe: bool = False
     over: tuple[str, ...] = ()

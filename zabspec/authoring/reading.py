@@ -46,9 +46,9 @@ from zabspec.authoring.sources import Read
 from zabspec.authoring.unreceived import ANY, FOLLOWER, LEADER, TAKES_ALL, Sending, sendings, taken, unreceived
 from zabspec.language.expressions import KERNEL
 from zabspec.language.kinds import Int, Kind, Message, MessageUnion, Seq
-from zabspec.language.lang import MessageName
+from zabspec.language.lang import Fields, MessageName
 from zabspec.language.place import Place, relative
-from zabspec.language.schema import Field, Role
+from zabspec.language.schema import NODE, Field, Role
 from zabspec.language.source import LanguageError, definition, register_source
 from zabspec.properties import ProgressProperty, Property
 from zabspec.roles import type_name
@@ -298,8 +298,10 @@ class ProtocolSource:
                 if name not in numbers:
                     said = f"@observation: state(size) has no field {name} of numbers"
                     raise misdeclared(self.name, ("function", shown.function.__name__), said)
+        self._check_annotated(fields)
         for message in messages:
             self._check_constant(message.name)
+            self._check_parts_said(message)
             for name, kind in message.fields.items():
                 self._check_members(("part", message.name, name), kind)
         for name in self.declared.ignored:
@@ -339,6 +341,43 @@ class ProtocolSource:
         if isinstance(known, MessageName) and known.name != message:
             said = f'{message} = MessageName("{known.name}") names no message {message}: give both one name'
             raise misdeclared(self.name, ("constant", message), said)
+
+    def _check_parts_said(self, message: Message) -> None:
+        """
+        Raises:
+            ProtocolError: the class of a message says other fields than the message has.
+        """
+        known = vars(self.module).get(message.name)
+        parts = known.parts if isinstance(known, MessageName) else None
+        if parts is not None and set(parts) != set(message.fields):
+            has = ", ".join(message.fields) or "none"
+            said = f"class {message.name} has the fields {', '.join(parts) or 'none'}, and the message {has}"
+            raise misdeclared(self.name, ("message", message.name), f"{said}: make them alike")
+
+    def _check_annotated(self, fields: Iterable[Field]) -> None:
+        """
+        Raises:
+            ProtocolError: the class `State` lacks a field or has one too many, or is wrong about which processes have.
+        """
+        known = vars(self.module).get("State")
+        if not isinstance(known, type) or not issubclass(known, Fields):
+            return
+        said: Mapping[str, str] = {name: str(text) for name, text in known.__annotations__.items()}
+        each = {f.name: f.axes[:1] == (NODE,) for f in fields}
+        for name, of_each in each.items():
+            if name not in said:
+                raise misdeclared(self.name, ("field", name), f"class State has no {name}")
+            if of_each != said[name].startswith("Each["):
+                wanted = f"Each[{type_name(next(f.of for f in fields if f.name == name)) or 'Node'}, ...]"
+                told = f"is a field of each process: {wanted}" if of_each else "is not a field of each process"
+                raise misdeclared(
+                    self.name, ("field", name), f"class State says {name}: {said[name]}, and {name} {told}"
+                )
+        for name in said:
+            if name not in each and name.islower():
+                raise misdeclared(
+                    self.name, ("function", "state"), f"class State says {name}, which state(size) has not"
+                )
 
     def _check_reading(self, f: Field) -> None:
         """Check that the words for an entry of a field say each of its numbers."""

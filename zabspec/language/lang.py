@@ -7,19 +7,21 @@ Python. `docs/language.md` is the reference.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeVar, cast, dataclass_transform
 
 from zabspec.language.arrays import Bytes, Words
 from zabspec.language.sentences import Broken
 
 __all__ = [
-    "NOBODY", "AnyMessage", "Bytes", "History", "Members", "MessageName", "Node", "State", "Txn", "Words", "Zxid",
-    "any_of", "any_process", "broken", "forget", "inlined", "is_a", "is_quorum", "new_identity", "only", "processes",
-    "provided", "step",
+    "NOBODY", "AnyMessage", "Bytes", "Each", "Fields", "History", "Members", "MessageName", "MessageType", "Node",
+    "State", "Txn", "Words", "Zxid", "any_of", "any_process", "broken", "forget", "inlined", "is_a", "is_quorum",
+    "new_identity", "only", "processes", "provided", "step",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 P = TypeVar("P", bound=int)  # a process of a role
+I = TypeVar("I", contravariant=True)  # what indexes a field
+V = TypeVar("V")  # what it holds
 
 State = Any  # the state of the whole system; `s.field[i]` reads and writes it
 Node = int  # a process, 0..NODES-1
@@ -33,6 +35,8 @@ NOBODY = -1
 class MessageName:
     """The name of a kind of message: compares with `m.kind`, and called makes a message."""
 
+    parts: tuple[str, ...] | None = None  # the names of its fields, where they are said beside it
+
     def __init__(self, name: str) -> None:
         self.name = name
 
@@ -41,6 +45,43 @@ class MessageName:
 
     def __repr__(self) -> str:
         return self.name
+
+
+class _Named(type):
+    """Makes of `class VOTE(MessageType): yes: bool` the name of a message: to tools it is a class with these fields."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
+        """Return the name; of the base itself the class."""
+        if not bases:
+            return super().__new__(cls, name, bases, body)
+        made = MessageName(name)
+        made.parts = tuple(body.get("__annotations__", {}))
+        return made
+
+
+@dataclass_transform(kw_only_default=True)
+class MessageType(metaclass=_Named):
+    """A kind of message, for tools that check types: `class VOTE(MessageType): yes: bool` is `MessageName("VOTE")`."""
+
+    if TYPE_CHECKING:
+        kind: ClassVar[Any]
+        source: ClassVar[Any]
+        target: ClassVar[Any]
+
+
+class Fields:
+    """What `State` is to tools that check types, `class State(Fields)`: every field of `state(size)` by name, and the
+    constants that the source reads. A program never makes one."""
+
+    NODES: int
+
+
+class Each(Protocol[I, V]):
+    """A field of each process, or of each of a role: `mode: Each[Client, int]`."""
+
+    def __getitem__(self, p: I, /) -> V: ...
+
+    def __setitem__(self, p: I, value: V, /) -> None: ...
 
 
 class _RecordName:

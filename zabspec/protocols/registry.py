@@ -233,10 +233,11 @@ class Protocol:
             if name not in own:
                 there = f"; there are {', '.join(own)}" if own else ""
                 raise ConfigError(f"{self.name} declares no budget {name!r}{there}")
-            if not (number.isascii() and number.isdigit() and len(number) < 6 and int(number) <= MOST_OF_BUDGET):
-                raise ConfigError(f"budget {name} must be 0 to {MOST_OF_BUDGET}, not {number or 'nothing'}")
-            if name in self.declared.roles and not 1 <= int(number) <= MOST:
-                raise ConfigError(f"--{name.replace('_', '-')} must be 1 to {MOST}, not {number}")
+            what, least, most = f"budget {name}", 0, MOST_OF_BUDGET
+            if name in self.declared.roles:
+                what, least, most = f"--{name.replace('_', '-')}", 1, MOST
+            if not (number.isascii() and number.isdigit() and len(number) < 6 and least <= int(number) <= most):
+                raise ConfigError(f"{what} must be {least} to {most}, not {number or 'nothing'}")
             own[name] = int(number)
         return ",".join(f"{name}={n}" for name, n in own.items())
 

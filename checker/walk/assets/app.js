@@ -145,7 +145,7 @@ function pressed(event) {
 const LOOK = 1500;
 let wrong = "";
 async function look() {
-  if (view?.watched && !document.hidden) {
+  if (view?.reloads && !document.hidden) {
     try {
       if ((await backend.ask("watch", {address: view.address})).changed) {
         const read = await backend.ask("reload", {address: view.address});
@@ -167,6 +167,7 @@ async function begin() {
   backend = saved ? await FileBackend.open(saved.textContent.trim()) : new ServerBackend(takeToken());
   const ask = location.hash.slice(1);
   addEventListener("keydown", pressed);
+  addEventListener("resize", () => { if (view) showLanes(view, go); });  // a phone that is turned has other lanes
   if (backend.serves) look();
   addEventListener("popstate", () => { if (location.hash.length > 1) open(location.hash.slice(1), "keep"); });
   if (!backend.token && backend.serves) {
