@@ -461,6 +461,13 @@ def no_epoch(s: list[Written]) -> Written:
     return out
 
 
+def no_later_epoch(s: list[Written]) -> Written:
+    """The epoch behind it shifts out of a zxid, so that what is written has the zxids of epoch 0."""
+    out = server(TXNS)
+    out.raw["acceptedEpoch"] = b"4294967295"
+    return out
+
+
 def broken_snapshot(s: list[Written]) -> Written:
     out = server(TXNS)
     data = bytearray(snapshot_bytes(tree_of(TXNS[:16]), zxid(2, 2)))
@@ -522,6 +529,7 @@ BAD: dict[Callable[[list[Written]], Written], tuple[str, int, int]] = {
     behind_epoch: ("EPOCH_BEHIND_LOG", -1, -1),
     behind_accepted: ("ACCEPTED_BEHIND", -1, -1),
     no_epoch: ("EPOCH_FILE", -1, -1),
+    no_later_epoch: ("EPOCH_FILE", -1, -1),
     broken_snapshot: ("SNAPSHOT_BROKEN", zxid(2, 2), -2),
     forged_snapshot: ("RESTART_DIFFERS", -2, -1),
     polluted_snapshot: ("RESTART_DIFFERS", -2, -1),

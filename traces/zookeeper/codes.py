@@ -482,9 +482,9 @@ TABLE = (
     ),
     Code(
         "EPOCH_FILE",
-        what="An epoch file that holds no number: the server does not start",
+        what="An epoch file that holds no number, where the server does not start, or one that zxids have no room for",
         concerns="integrity",
-        clients="The server is not there.",
+        clients="The server is not there; or an epoch begins whose writes get zxids that others have.",
         do=f"{COPY} {DISK} {RESYNC}",
     ),
     Code("EPOCH_MISSING", what="One of the two epoch files is not there", clients="None known."),

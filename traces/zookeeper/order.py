@@ -12,6 +12,7 @@ __all__ = ["UNREAD", "epoch_findings", "epoch_value", "file_findings", "order_fi
 
 UNREAD = "and does not read it"
 NOTES = ("LEFT_OVER", "UNKNOWN_TYPE", "BAD_DBID")  # of damages those that a later release might write
+LAST_EPOCH = (1 << 31) - 1  # of a zxid, which is a long and not below zero
 
 
 def file_findings(server: Server) -> list[Finding]:
@@ -250,8 +251,12 @@ def epoch_findings(server: Server) -> list[Finding]:
         if data is None:
             continue
         text = data.split(b"\n")[0].rstrip(b"\r")
-        if text.isdigit() and len(text) < 20:
-            values[name] = int(text)
+        digits = text.lstrip(b"0") or b"0"
+        if text.isdigit() and len(digits) < 20 and int(digits) < LAST_EPOCH:
+            values[name] = int(digits)
+        elif text.isdigit():
+            what = f"it holds {digits[:20].decode()}: zxids have no room for the epoch behind it, and begin again"
+            out.append(Finding("EPOCH_FILE", VIOLATION, what, server.name, name))
         else:
             shown = data[:40].decode("ascii", "backslashreplace")
             out.append(Finding("EPOCH_FILE", VIOLATION, f"it holds {shown!r}, which is no epoch", server.name, name))

@@ -270,7 +270,7 @@ def recovered(base: int, last: int, current: int, accepted: int, marked: bool) -
 def number_in(data: bytes | None) -> int | None:
     """The number that an epoch file holds, as Long.parseLong reads its first line; None: it is none."""
     text = (data or b"").split(b"\n")[0].rstrip(b"\r")
-    return int(text) if text.isdigit() and len(text) < 20 else None
+    return int(text) if text.isdigit() and len(text) < 20 and int(text) < 1 << 63 else None
 
 
 def start_of(server: Server, release: str) -> Start:
