@@ -150,6 +150,14 @@ def test_a_variant_has_nothing_recorded(kept: Kept) -> None:
     assert found(variant="history-by-length").head == ()
 
 
+def test_a_check_without_crashes_says_nothing_of_what_a_crash_does(kept: Kept) -> None:
+    """`clear-then-history` refines abstract ZAB where nobody crashes, and breaks durability where somebody does."""
+    here = found(variant="clear-then-history", evidence="all")
+    assert REFINEMENT not in kept.computed
+    assert here.head == ("at n = 3",)
+    assert any("without crashes, and clear-then-history changes what a crash does" in line for line in here.legend())
+
+
 OTHER: tuple[dict[str, Any], ...] = (
     {"nodes": 2}, {"nodes": 4}, {"txns": 3}, {"network": "lossy", "drops": 1}, {"network": "unordered"},
     {"network": "duplicating", "duplicates": 1}, {"partitions": 1}, {"max_epoch": 3}, {"channel": 5},

@@ -31,7 +31,6 @@ __all__ = ["Change", "Forecast", "Outcome", "forecast_of"]
 MOST_PATHS = 8  # that are looked up
 MOST_STATES = 12_000  # that are looked at, of all quorums together: some ten seconds
 AT_ONCE = 3  # servers of which every order of steps is looked at when all are started
-AT_ONCE = 3  # servers of which every order of steps is looked at when all are started
 
 Ranges = list[tuple[int, int]]
 
