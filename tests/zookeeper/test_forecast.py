@@ -28,6 +28,7 @@ from tests.zookeeper.written import Txn, Written, create, ensemble, history, ser
 from traces.zookeeper import audit as auditing
 from traces.zookeeper import forecast
 from traces.zookeeper.audit import Audit, audit
+from traces.zookeeper.findings import DANGER
 from traces.zookeeper.folding import fold
 from traces.zookeeper.forecast import Forecast, Outcome
 from traces.zookeeper.server import find_directory
@@ -217,6 +218,51 @@ def test_groups_and_servers_that_are_not_given_count(tmp_path: Path) -> None:
     weighted = CONFIG + "\ngroup.1=1:2:3\nweight.1=3\nweight.2=1\nweight.3=1\n"
     alone = ahead_of(audited(tmp_path / "w", alike(), config=weighted))
     assert alone.outcomes[0].started == ["server1"]
+
+
+def test_a_server_without_weight_leaves_it_unknown(tmp_path: Path) -> None:
+    """It never leads (totalOrderPredicate), which the model does not say; the audit has its report all the same."""
+    weighted = CONFIG + "\ngroup.1=1:2:3\nweight.3=0\n"
+    found = audited(tmp_path, [*alike()[:2], aged(TXNS[:-2], 4)], config=weighted)
+    assert "server 3 has no weight" in ahead_of(found).unknown
+    assert verdict_of(ahead_of(found)) == "UNKNOWN"
+
+
+def test_what_a_later_epoch_left_out_was_not_applied(tmp_path: Path) -> None:
+    """By a snapshot of the middle of a later epoch: that has what its own history has."""
+    disks = [server([*TXNS[:24], *tail(1, 2, 11)]), *alike()[1:]]
+    disks[1].snapshots[zxid(3, 4)] = snapshot_bytes(tree_of(TXNS[:-2]), zxid(3, 4))
+    found = audited(tmp_path, disks)
+    assert (found.verdict, ahead_of(found).last_copies) == ("OK", [])
+    assert all(o.drops == [(zxid(2, 11), zxid(2, 11))] and not o.may_lose for o in ahead_of(found).outcomes)
+
+
+OBSERVED = CONFIG + "\nserver.4=host4:2888:3888:observer\n"
+
+
+def test_what_an_observer_has_was_acknowledged(tmp_path: Path) -> None:
+    """A leader tells it what is committed alone, so that less than a quorum has lost something."""
+    found = audited(tmp_path / "one", [server(TXNS), *(server(TXNS[:-2]) for _ in "23"), server(TXNS)], config=OBSERVED)
+    assert [(f.code, f.servers) for f in found.findings if f.severity == DANGER] == [("LAST_COPY", ["server1"])]
+    lost = [(zxid(3, 5), zxid(3, 6))]
+    assert [o.may_lose for o in ahead_of(found).outcomes] == [[], [], lost]
+    found = audited(tmp_path / "none", [*(server(TXNS[:-2]) for _ in "123"), server(TXNS)], config=OBSERVED)
+    assert [(f.code, f.servers) for f in found.findings if f.severity == DANGER] == [("LAST_COPY", ["server4"])]
+    assert "no server that votes has 3:6" in ahead_of(found).unknown
+
+
+@pytest.mark.parametrize(
+    ("fourth", "config"),
+    [
+        (aged(TXNS, 4), OBSERVED),  # from the log of a leader that is not established yet
+        (server(TXNS), CONFIG + "\nserver.4=host4:2888:3888\ngroup.1=1:2:3:4\nweight.4=0\n"),  # that is proposed to it
+        (server(TXNS[:-2]), OBSERVED),
+    ],
+)
+def test_what_may_never_have_been_committed_is_no_danger(tmp_path: Path, fourth: Written, config: str) -> None:
+    folders = with_ids(ensemble(tmp_path, *(server(TXNS[:-2]) for _ in "123"), fourth))
+    found = audit([find_directory([f], f.name) for f in folders], config, release="3.9.5")
+    assert "LAST_COPY" not in {f.code for f in found.findings}
 
 
 def test_a_watch_says_what_not_to_do_when_the_verdict_changes(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from zabspec.protocols.zookeeper.state import MOST_EPOCHS, WIDTH, counter_of, ep
 from zabspec.protocols.zookeeper.text import SAME
 from zabspec.quorums import MOST, text_of
 
-__all__ = ["ELECTIONS", "Block", "CannotFold", "Folded", "fold", "is_open", "variant_of"]
+__all__ = ["ELECTIONS", "Block", "CannotFold", "Folded", "fold", "is_dead", "is_open", "variant_of"]
 
 ELECTIONS = 2  # of a run: one that fails may be held again
 TIMEOUTS = 2  # of a run: initLimit, where servers wait for what nobody sends
