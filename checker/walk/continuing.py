@@ -106,7 +106,8 @@ def continued(
     what = f"meets the premise of {p.name}" if premise else f"violates {p.name}"
     if model.functions:
         what = f"comes to a state with {p.name}"
+    states = counted(r.distinct, "orbit" if code.symmetry else "state")
     if r.complete and not r.error:
-        return None, f"no way on {what}: all {counted(r.distinct, 'state')} that follow were looked at"
-    seen = f"{counted(r.distinct, 'state')}, to depth {r.expanded_levels}"
+        return None, f"no way on {what}: all {states} that follow were looked at"
+    seen = f"{states}, to depth {r.expanded_levels}"
     return None, f"no way was seen that {what}, and not all was looked at ({r.error or r.stopped}): {seen}"

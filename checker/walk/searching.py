@@ -4,6 +4,9 @@
     some p: len(p.history) > 1 and p.current_epoch < 2
     no p: p.role == LEADING
     timeouts_left == 0
+    all p: p.asks and client1.mode == WAITING
+
+A field of a role is of its processes alone: where the expression looks at one, it goes through these.
 
 It is read by its syntax and made a property of the language, which the front end types; no Python of it is evaluated.
 """
@@ -28,15 +31,14 @@ from zabspec.model import Model
 
 __all__ = ["QUANTIFIERS", "searched", "words_of_search"]
 
-# How many processes it is to be true of, by the word that says so; of NODES there are.
+# How many processes it is to be true of, by the word that says so.
 QUANTIFIERS = {
-    "some": "count > 0", "no": "count == 0", "all": "count == s.NODES", "one": "count == 1", "two": "count >= 2",
+    "some": "count > 0", "no": "count == 0", "all": "count == of", "one": "count == 1", "two": "count >= 2",
     "three": "count >= 3",
 }  # fmt: skip
 QUANTIFIED = re.compile(rf"\s*({'|'.join(QUANTIFIERS)})\s+([a-z]\w*)\s*:\s*(.+)", re.DOTALL)
-PROCESS = re.compile(r"p([0-6])\Z")
 SEARCH, PREMISE = "zabcheck_search", "zabcheck_search_premise"
-TAKEN = ("s", "count", "len", "range")
+TAKEN = ("s", "count", "of", "len", "range")
 LONGEST = 500  # characters
 DEEPEST = 200  # nodes of its syntax
 OPERATORS = (
@@ -46,8 +48,10 @@ OPERATORS = (
 
 
 def words_of_search(model: Model) -> list[str]:
-    """The fields and constants that an expression may name, for completion."""
-    return [*fields_of(model), *sorted(constants_of(model))]
+    """The fields, constants and processes of roles that an expression may name, for completion."""
+    roles = model.program.schema.roles
+    names = roles.names if roles is not None else ()
+    return [*fields_of(model), *sorted(constants_of(model)), *names]
 
 
 def constants_of(model: Model) -> Mapping[str, str]:
@@ -72,7 +76,7 @@ def searched(expression: str, model: Model) -> tuple[Property, Mapping[str, Func
         raise WalkError(f"an expression has at most {LONGEST} characters")
     found = QUANTIFIED.fullmatch(expression)
     quantifier, name, inner = found.groups() if found is not None else ("", "", expression)
-    if name and (PROCESS.match(name) or name in fields_of(model) or name in TAKEN or keyword.iskeyword(name)):
+    if name and (name in processes_of(model) or name in fields_of(model) or name in TAKEN or keyword.iskeyword(name)):
         raise WalkError(f"call the process something else than {name}")
     try:
         tree = ast.parse(inner.strip(), mode="eval").body
@@ -80,16 +84,24 @@ def searched(expression: str, model: Model) -> tuple[Property, Mapping[str, Func
         raise WalkError(f"this is no expression: {inner.strip()[:80]}") from None
     if sum(1 for _ in ast.walk(tree)) > DEEPEST:
         raise WalkError("this expression is too long")
-    text = ast.unparse(Reader(model, name).visit(tree))
+    reader = Reader(model, name)
+    text = ast.unparse(reader.visit(tree))
+    through = reader.members
     condition = QUANTIFIERS.get(quantifier, f"{text}")
     body = (
-        [f"    for {name} in range(s.NODES):", f"        if {text}:", "            count = count + 1"] if name else []
+        [
+            f"    for {name} in range({through.start}, {through.stop}):",
+            f"        if {text}:",
+            "            count = count + 1",
+        ]
+        if name
+        else []
     )
     lines = [
         "from zabspec.language.lang import State",
         "",
         f"def {SEARCH}(s: State) -> bool:",
-        *(["    count = 0"] if name else []),
+        *(["    count = 0", f"    of = {len(through)}"] if name else []),
         *body,
         f"    return not ({condition})",
         "",
@@ -110,6 +122,13 @@ def fields_of(model: Model) -> dict[str, Any]:
     return {f.name: f for f in model.program.schema.fields if f.role is not Role.SCRATCH}
 
 
+def processes_of(model: Model) -> dict[str, int]:
+    """The processes by the names that an expression may have for them: `p0`, and `client1` of a role."""
+    schema = model.program.schema
+    named = {} if schema.roles is None else {name: p for p, name in enumerate(schema.roles.names)}
+    return {f"p{p}": p for p in range(schema.nodes)} | named
+
+
 class Reader(ast.NodeTransformer):
     """Makes an expression of the language of what was written, and refuses all else.
 
@@ -120,7 +139,38 @@ class Reader(ast.NodeTransformer):
 
     def __init__(self, model: Model, process: str) -> None:
         self.model, self.process = model, process
-        self.fields, self.constants = fields_of(model), constants_of(model)
+        self.fields, self.constants, self.processes = fields_of(model), constants_of(model), processes_of(model)
+        self.roles = model.program.schema.roles
+        self.of: dict[str, str] = {}  # the fields of a role that are asked of the process that it goes through
+
+    @property
+    def members(self) -> range:
+        """The processes that the expression is of.
+
+        Raises:
+            WalkError: no process has all the fields that it asks for.
+        """
+        if self.roles is None or not self.of:
+            return range(self.model.configuration.nodes)
+        if len(set(self.of.values())) > 1:
+            said = " and ".join(f"{name} ({role})" for name, role in self.of.items())
+            raise WalkError(f"no process has {said}")
+        role = next(iter(self.of.values()))
+        return next(r.members for r in self.roles if r.name == role)
+
+    def check_of(self, name: str, process: ast.expr) -> None:
+        """A field is one of the process that it is asked of.
+
+        Raises:
+            WalkError: it is a field of another role.
+        """
+        field = self.fields[name]
+        if self.roles is None or not field.of or not isinstance(process, ast.Name):
+            return
+        if process.id == self.process:
+            self.of[name] = field.of
+        elif process.id in self.processes and self.roles.of_process(self.processes[process.id]).name != field.of:
+            raise WalkError(f"{process.id} has no {name}, a field of role {field.of}")
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         allowed = (ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.Compare, ast.Subscript, ast.Load, *OPERATORS)
@@ -141,13 +191,13 @@ class Reader(ast.NodeTransformer):
         return ast.Call(node.func, [self.visit(node.args[0])], [])
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        name, number = node.id, PROCESS.match(node.id)
+        name = node.id
         if name == self.process:
             return node
         if name in self.fields:
             return ast.Attribute(ast.Name("s", ast.Load()), name, ast.Load())
-        if number is not None and int(number[1]) < self.model.configuration.nodes:
-            return ast.Constant(int(number[1]))
+        if name in self.processes:
+            return ast.Constant(self.processes[name])
         key = self.constants.get(name)
         if key is not None and name in self.model.program.schema.constants:
             return ast.Attribute(ast.Name("s", ast.Load()), name, ast.Load())
@@ -157,16 +207,22 @@ class Reader(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         of = node.value
-        if isinstance(of, ast.Name) and (of.id == self.process or PROCESS.match(of.id)):
+        if isinstance(of, ast.Name) and (of.id == self.process or of.id in self.processes):
             field = self.fields.get(node.attr)
             if field is None or field.axes[:1] != (NODE,):
                 own = [n for n, f in self.fields.items() if f.axes[:1] == (NODE,)]
                 raise WalkError(f"a process has no {node.attr[:40]}{self.near(node.attr, own)}")
+            self.check_of(node.attr, of)
             whole = ast.Attribute(ast.Name("s", ast.Load()), node.attr, ast.Load())
             return ast.Subscript(whole, self.visit(of), ast.Load())
         if node.attr.startswith("_"):
             raise WalkError(f"there is no {node.attr[:40]}")
         return ast.Attribute(self.visit(of), node.attr, ast.Load())
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        if isinstance(node.value, ast.Name) and node.value.id in self.fields:
+            self.check_of(node.value.id, node.slice)
+        return self.generic_visit(node)
 
     def near(self, name: str, names: list[str]) -> str:
         found = difflib.get_close_matches(name, names, 3, 0.5)

@@ -15,14 +15,17 @@ pytest.importorskip("starlette", reason="pip install 'zabcheck[explore]'")
 from checker.requests.model import ModelRequest
 from checker.requests.walk import WalkRequest
 from checker.walk.app import LARGEST, Guard
-from checker.walk.continuing import Bounds
+from checker.walk.continuing import Bounds, ContinuedModel
 from checker.walk.page import ASSETS, MODULES, joined, opened
+from checker.walk.searching import searched, words_of_search
 from checker.walk.served import address_of
 from checker.walk.service import Service
 from tests.models import much
 from tests.walk.asking import BROKEN, HOST, OWN, TOKEN, Query, Response, ask, served
 from traces import read_trace, verify
 from traces.replay.replay import replay
+from traces.walk.walker import WalkError
+from zabspec.model import Configuration, Model
 
 START = address_of(BROKEN).text
 GOOD = f"{START}&at=11&way={'0' * 11}"  # p0 alone, to the violation
@@ -273,6 +276,30 @@ def test_what_is_no_expression_is_refused(expression: str, why: str) -> None:
     found = get("search", address=START, here=False, expression=expression)
     assert found.status == 400
     assert why in found.json["error"]
+
+
+def test_a_search_knows_roles() -> None:
+    """A field of a role is of its processes: of these `all` are, and of another it is not asked."""
+    model = Model(Configuration("examples/two_phase_commit.py"))
+    said = words_of_search(model)
+    assert {"coordinator1", "participant2"} <= {*said}
+    for expression, found in (
+        ("all p: p.phase == 1", True), ("participant1.phase == 1", True), ("one p: p.phase == 1", False),
+        ("all p: p.outcome == 0", True), ("no p: p.phase == 1 and p != participant3", False),
+    ):  # fmt: skip
+        p, functions = searched(expression, model)
+        state = model.program.initial()
+        kept_away = ContinuedModel(model.configuration, state.key(), functions).program.python[p.holds.__name__]
+        for participant in (1, 2, 3):
+            state.phase[participant] = 1
+        assert kept_away(state) == (not found)
+    for expression, why in (
+        ("coordinator1.phase == 1", "has no phase"),
+        ("p0.begun and p1.begun", "p1 has no begun"),
+        ("some p: p.phase == 1 and p.begun", r"no process has phase \(participant\) and begun"),
+    ):
+        with pytest.raises(WalkError, match=why):
+            searched(expression, model)
 
 
 def test_an_expression_of_other_types_is_no_search() -> None:

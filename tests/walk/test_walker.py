@@ -115,6 +115,7 @@ def test_an_address_is_read_as_written() -> None:
     assert Address.read(a.text) == a
     long = Address("zab", {}, tuple(range(20)) * 3, 60, "0123456789abcdef", "0.2.0")
     assert len(long.text.split("way=")[1]) == 60
+    assert Address.read("zab&x=1?nodes=2") == Address("zab&x=1", {"nodes": "2"})  # of a page's text, one & too early
 
 
 @pytest.mark.parametrize(

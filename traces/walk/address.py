@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import cast
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from traces.walk import walker as order
 from traces.walk.walker import LONGEST, Walker, WalkError
@@ -87,7 +87,7 @@ class Address:
         if not (at.isascii() and at.isdigit() and len(at) < 6 and int(at) <= len(way)):
             raise WalkError(f"at={at:.20} is no place on a way of {len(way)} steps")
         tool, made = said.pop("tool", ""), said.pop("made", "")
-        [protocol] = [value for _, value in parse_qsl(f"protocol={head.replace('+', '%2B')}")] or [""]
+        protocol = unquote(head)
         if not protocol:
             raise WalkError("an address begins with the name of a protocol")
         return Address(protocol, said, way, int(at), made, tool)

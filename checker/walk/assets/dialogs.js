@@ -103,7 +103,7 @@ export async function findState(backend, view, open) {
     make("div", {class: "two"}, make("button", {type: "submit", class: "primary"}, "Shortest way from the beginning"),
       make("button", {type: "button", on: {click: () => begin(true)}}, "Shortest way from here")));
   openDialog("Search", form, make("p", {id: "expression-help", class: "faint"},
-    `${quantifiers.join(", ")} say of how many processes it is true: some p: len(p.history) > 1 and p.role == LEADING. Without them it is of the whole state: losses_left == 0.`));
+    `${quantifiers.join(", ")} say of how many processes it is true, two and three of how many at least: some p: len(p.history) > 1 and p.role == LEADING. Without them it is of the whole state: losses_left == 0.`));
   field.focus();
 }
 
