@@ -64,9 +64,13 @@ class Memory:
                     continue
 
 
-def counted(spark: Any, path: Path, together: bool) -> Any:
-    events = spark.read.parquet(str(path))
-    verdicts = judge(events, observes=OBSERVED if path.name != "history.parquet" else None, together=together)
+def counted(spark: Any, path: Path, how: str) -> Any:
+    """The verdicts on a table, counted; `how`: its rows lie `together`, `anywhere`, or are read by tasks as `files`."""
+    observes = OBSERVED if path.name != "history.parquet" else None
+    if how == "files":
+        verdicts = judge(path)
+    else:
+        verdicts = judge(spark.read.parquet(str(path)), observes=observes, together=how == "together")
     return verdicts.groupBy("property", "verdict").count().collect()
 
 
@@ -75,6 +79,7 @@ def main() -> None:
     options.add_argument("--events", type=int, default=5_000_000, help="rows of the many runs")
     options.add_argument("--runs", type=int, default=40_000)
     options.add_argument("--deliveries", type=int, default=0, help="of one long history")
+    options.add_argument("--way", default="", help="only this: files, together, anywhere")
     options.add_argument("--master", default="local[2]")
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder, session(chosen.master) as spark:
@@ -83,21 +88,24 @@ def main() -> None:
         scatter(path, Path(folder) / "scattered")
         few = Path(folder) / "few.parquet"
         many_runs(few, 1000, 10)
-        counted(spark, few, False)  # the workers have started and compiled
+        counted(spark, few, "anywhere")  # the workers have started and compiled
         ways = [
-            ("together", path, True),
-            ("sorted again", path, False),
-            ("scattered", Path(folder) / "scattered", False),
+            ("files", path, "files"),
+            ("together", path, "together"),
+            ("sorted again", path, "anywhere"),
+            ("scattered", Path(folder) / "scattered", "anywhere"),
         ]
         if chosen.deliveries:
             history = Path(folder) / "history.parquet"
             long = one_history(history, chosen.deliveries)
-            ways += [("one run", history, False)]
-        for name, where, together in ways:
+            ways += [("one run", history, "anywhere")]
+        for name, where, how in ways:
+            if chosen.way not in ("", how):
+                continue
             with Memory() as memory:
                 if name != "one run":
-                    counted(spark, where, together)  # Java compiles what it finds hot, for some seconds
-                seconds, found = timed(lambda where=where, together=together: counted(spark, where, together))
+                    counted(spark, where, how)  # Java compiles what it finds hot, for some seconds
+                seconds, found = timed(lambda where=where, how=how: counted(spark, where, how))
             bad = [r for r in found if r.verdict not in ("held", "premise not reached", "not judged")]
             assert found, "there are verdicts"
             count = long if name == "one run" else rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -54,12 +54,9 @@ def zookeeper(
     stop_after: float | None,
     residue: bool,
     release: str,
-    drift: str | None,
-    against: str,
-    since: str | None,
     as_json: bool,
-    trace: Path | None,
     page: Path | None,
+    **more: Any,
 ) -> Answer:
     """Known bugs of ZooKeeper, found again: a release with every other known fix, without its own and with it.
 
@@ -69,14 +66,12 @@ def zookeeper(
     With --drift: the methods of ZooKeeper that the text cites, against their recorded digests.
 
     0: every row, or method, is as recorded; 1: one has changed; 3: one came to no verdict, and none has changed."""
+    trace: Path | None = more.pop("trace")
     if (trace is not None or page is not None) and (len(issues) != 1 or residue or matrix is not None):
         raise click.UsageError("--trace and --html are for one row: zabcheck zookeeper ZK-4643 --html FILE")
-    if drift is not None:
-        if issues or split or residue or release or time_limit is not None or (matrix, stop_after) != (None, None):
-            raise click.UsageError("--drift asks nothing else: zabcheck zookeeper --drift DIR [--against NUMBER]")
-        return whole_drift(DriftRequest(drift, against, since or ""), as_json)
-    if against or since is not None:
-        raise click.UsageError("--against and --since are for --drift")
+    if more["drift"] is not None or more["against"] or more["since"] is not None:
+        others = (issues, split, residue, release, time_limit is not None, matrix is not None, stop_after is not None)
+        return drift_of(**more, more=any(others), as_json=as_json)
     if residue:
         if issues or split or matrix is not None or stop_after is not None:
             raise click.UsageError("--residue asks its own lines, of merged steps")
@@ -192,6 +187,23 @@ def whole_residue(request: ResidueRequest, as_json: bool) -> Answer:
     sentence = f"all: {', '.join(repairs_of(LINES[0], release))}; {len(changed) or 'none'} changed"
     text = [Table(rows, head, below=f"{sentence}\n{merged_by_promise()}")]
     return publish(StatedResult(sentence, code, content, text, kind="zookeeper-residue"), as_json)
+
+
+def drift_of(drift: str | None, against: str, since: str | None, more: bool, as_json: bool) -> Answer:
+    """What a source tree changes.
+
+    Args:
+        drift: the tree; `against`, `since`: as the options.
+        more: whether anything else is asked as well.
+
+    Raises:
+        UsageError: it is, or no tree is named.
+    """
+    if drift is None:
+        raise click.UsageError("--against and --since are for --drift")
+    if more:
+        raise click.UsageError("--drift asks nothing else: zabcheck zookeeper --drift DIR [--against NUMBER]")
+    return whole_drift(DriftRequest(drift, against, since or ""), as_json)
 
 
 def whole_drift(request: DriftRequest, as_json: bool) -> Answer:

@@ -48,9 +48,15 @@ def inductive(request: InductRequest, digest: str, tell: Tell) -> Entry:
         why = f"not proved: {plural(len(open_clauses), 'clause')}, {some(open_clauses)}"
     elif obstacles := [*outcome.obstacles, *outcome.errors]:
         why = f"nothing is proved: {obstacles[0]}"
-    final = UNDECIDED not in [v.word for v in outcome.verdicts] and not outcome.obstacles
     bounds, *assumptions = bounds_of(outcome)
-    return Entry(digest, request.as_json(), bounds, claims, why, tuple(assumptions), final)
+    return Entry(digest, request.as_json(), bounds, claims, why, tuple(assumptions), is_final(outcome))
+
+
+def is_final(outcome: Outcome) -> bool:
+    """Whether nothing was undecided for want of time: no query, no move, and no search for a premise."""
+    decided = UNDECIDED not in [v.word for v in outcome.verdicts] and not outcome.unasked
+    looked = outcome.premises is None or not outcome.premises.trouble
+    return decided and looked and not any(taken.undecided for taken in outcome.taken)
 
 
 def unproved(outcome: Outcome) -> list[str]:

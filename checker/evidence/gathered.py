@@ -42,6 +42,9 @@ __all__ = ["NODES", "Tell", "with_evidence"]
 NODES, TXNS = 3, 2  # which evidence for zab is about
 ZAB = "zab"
 
+# What is called where a process crashes, in a step or between two, and where it recovers.
+OF_CRASHES = frozenset({"durable_points", "on_crash", "on_recovery"})
+
 # Called with what is done at the moment.
 Tell = Callable[[str], None]
 Compute = Callable[[Any, str, Tell], "Entry"]
@@ -57,6 +60,7 @@ class Applicable:
 
     Attributes:
         of_text: whether it is about the executable text, and not about abstract ZAB alone.
+        why_not: why the request says nothing of this text, in a sentence; empty: it does.
     """
 
     kind: str
@@ -65,6 +69,7 @@ class Applicable:
     bounds: str
     nodes: int = 0
     of_text: bool = True
+    why_not: str = ""
 
 
 def with_evidence(report: Report, request: ExploreRequest, tell: Tell | None = None) -> Report:
@@ -164,10 +169,28 @@ def of_zab(variant: str) -> list[Applicable]:
     return [
         Applicable(INDUCTIVE, induct, f"zabcheck induct{changed} --nodes {NODES} --txns {TXNS}", at, NODES),
         Applicable(
-            REFINEMENT, refine, f"zabcheck refine{changed} --nodes {NODES} --txns {TXNS}", f"{at}, 1 timeout", NODES
+            REFINEMENT,
+            refine,
+            f"zabcheck refine{changed} --nodes {NODES} --txns {TXNS}",
+            f"{at}, 1 timeout",
+            NODES,
+            why_not=why_not_refined(refine),
         ),
         Applicable(PROOF, ProveRequest(), "zabcheck prove", "abstract ZAB, any number of nodes", of_text=False),
     ]
+
+
+def why_not_refined(request: RefineRequest) -> str:
+    """Return why a refinement check says nothing of a variant, in a sentence; empty: it does. Which of its functions
+    are called only where a process crashes has no part in a check without crashes."""
+    from zabspec.protocols.registry import PROTOCOLS
+
+    changed = OF_CRASHES & PROTOCOLS[ZAB].overrides(request.variant).keys()
+    if request.budgets.get("crashes") or not changed:
+        return ""
+    return (
+        f"it is checked without crashes, and {request.variant} changes what a crash does ({', '.join(sorted(changed))})"
+    )
 
 
 def piece(asked: Applicable, compute: bool, tell: Tell) -> Evidence:
@@ -178,6 +201,8 @@ def piece(asked: Applicable, compute: bool, tell: Tell) -> Evidence:
     """
     from checker.evidence import computing
 
+    if asked.why_not:
+        return Evidence(asked.kind, NOT_COMPUTED, asked.bounds, asked.command, why=asked.why_not, nodes=asked.nodes)
     digest, request = sources.digest(asked.kind), asked.request.as_json()
     found, status = None, RECORDED
     if is_installed_text(asked):

@@ -25,7 +25,8 @@ REQUESTS = (
     "checker/requests/bounded.py", "checker/requests/exploration.py", "checker/requests/explore.py",
     "checker/requests/model.py", "checker/requests/properties.py", "checker/requests/quorum_system.py",
     "checker/requests/ready.py", "checker/requests/request.py", "checker/requests/restart.py",
-    "checker/requests/running.py",
+    "checker/requests/running.py", "checker/search/code.py", "checker/search/kernel.py", "checker/search/premises.py",
+    "checker/search/search.py",
 )  # fmt: skip
 # The protocol with its variants, its worlds, the language it is written in, and the properties.
 TEXT = (

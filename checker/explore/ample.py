@@ -240,13 +240,29 @@ class Narrowing(Reducing):
     def read_of_states(self) -> set[str]:
         """The fields that properties of states read, in any state."""
         judged = [name for p in self.properties if p.of not in (STEP, TERMINAL) for name in asked_of(p)]
-        said = {f.name for f in self.layout.schema.fields if f.role is Role.SCRATCH}
         sooner = [p.holds.__name__ for p in self.properties if p.sooner]
         return (
             set()
             .union(*(self.front.program.reads[name] for name in judged))
-            .union(*(self.front.program.reads[name] - said for name in sooner))
+            .union(*(self.front.program.reads[name] - self.said for name in sooner))
         )
+
+    @property
+    def visible(self) -> set[str]:
+        """The fields that a step which properties of states do not see leaves as they are: what they read, and what is
+        written together with it by calls that change places. A step that adds to the one field before what others do
+        may change the other behind it: who accepted a transaction, and whether a quorum has."""
+        read = self.read_of_states
+        labels = {label for pair in (*self.conventions.commute, *self.conventions.commute_apart) for label in pair}
+        written: dict[str, set[str]] = {}
+        for x in (x for touched in self.cases.values() for x in touched if x.writes and x.label in labels):
+            written.setdefault(x.label, set()).add(x.field)
+        return read.union(*(fields - self.said for fields in written.values() if fields & read))
+
+    @property
+    def said(self) -> set[str]:
+        """The fields in which a step says what it does."""
+        return {f.name for f in self.layout.schema.fields if f.role is Role.SCRATCH}
 
     def free(self) -> set[Case]:
         """The steps of processes on their own that collide with nobody's."""
@@ -313,7 +329,7 @@ class Narrowing(Reducing):
                 super().also_text(),
                 f"def is_ample(s: State, p: int) -> bool:\n    return {own}(s, p)",
                 free_text(self.layout, free, self.conventions),
-                changed_text(self.layout, "visible_changed", self.read_of_states),
+                changed_text(self.layout, "visible_changed", self.visible),
                 changed_text(self.layout, "ample_changed", reads),
                 value_text(self.layout, self.plan),
                 observe_text(self.plan),

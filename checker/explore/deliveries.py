@@ -12,6 +12,7 @@ from types import ModuleType
 
 from checker.explore.result import Exploration
 from invariants.registry import NO_RUNTIME_ERROR, Property
+from zabspec.authoring.declaration import ProtocolError
 from zabspec.language import Field
 from zabspec.model import Model
 from zabspec.worlds import deliveries
@@ -35,6 +36,15 @@ class DeliveryModel(Model):
         return deliveries.delivery_fields(self.configuration.txns)
 
 
+def may_say(model: Model) -> bool:
+    """Return whether steps may say what they deliver: nothing of the author's has a name that this needs."""
+    try:
+        DeliveryModel(model.configuration).program  # noqa: B018 (it is made, and kept by nobody)
+    except ProtocolError:
+        return False
+    return True
+
+
 @dataclass(frozen=True)
 class AtDelivery:
     """Which properties are judged by what they follow from.
@@ -50,10 +60,10 @@ class AtDelivery:
     @classmethod
     def of(cls, model: Model, judged: Sequence[Property], unmet: Collection[str]) -> AtDelivery:
         """Return what is to be judged so: what follows from others, and has its premise met already. Nothing is where a
-        run may begin with something delivered."""
+        run may begin with something delivered, or where steps cannot say what they deliver."""
         begins_empty = model.protocol.transactions and not any(map(len, model.program.initial().delivered))
-        replaced = (p for p in judged if p.follows_from and p.name not in unmet)
-        return cls((*judged,), tuple(replaced) if begins_empty else ())
+        replaced = tuple(p for p in judged if p.follows_from and p.name not in unmet)
+        return cls((*judged,), replaced if replaced and begins_empty and may_say(model) else ())
 
     @property
     def asked(self) -> tuple[Property, ...]:

@@ -38,7 +38,7 @@ from zabspec.model import Model
 
 __all__ = ["Classes", "Plan", "classes_of", "observe_text", "plan_of", "value_text"]
 
-MOST_VALUES = 1 << 20  # values of an automaton
+MOST_VALUES = 1 << 21  # of an automaton: enough for 3 transactions and 2 timeouts, which take 35 s of CPU to make
 MOST_COMBINATIONS = 4096  # of what fields of the protocol may hold that a property reads beside a value
 
 # What is called, with which arguments: p is a process, e an epoch, c the number of an abcast. An abcast has an epoch

@@ -92,7 +92,7 @@ class Service:
             "address": address.text,
             "command": f"zabcheck walk {quote(address.text)}",
             "about": about(found.walker),
-            "watched": not found.walker.model.protocol.text.released,
+            "reloads": not found.walker.model.protocol.text.released,
             "place": shown(here),
             "ahead": len(whole.path) - len(here.path),
         }
@@ -179,7 +179,7 @@ class Service:
                 "fields": [list(each) for each in first.fields],
                 "address": theirs.address(result.end.path, min(first.at, taken)).text,
             },
-            "alone": list(result.alone),
+            "uncompared": list(result.alone),
         }
 
     def job(self, given: Fields) -> dict[str, Any]:

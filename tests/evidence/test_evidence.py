@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -149,6 +150,14 @@ def test_a_variant_has_nothing_recorded(kept: Kept) -> None:
     assert found(variant="history-by-length").head == ()
 
 
+def test_a_check_without_crashes_says_nothing_of_what_a_crash_does(kept: Kept) -> None:
+    """`clear-then-history` refines abstract ZAB where nobody crashes, and breaks durability where somebody does."""
+    here = found(variant="clear-then-history", evidence="all")
+    assert REFINEMENT not in kept.computed
+    assert here.head == ("at n = 3",)
+    assert any("without crashes, and clear-then-history changes what a crash does" in line for line in here.legend())
+
+
 OTHER: tuple[dict[str, Any], ...] = (
     {"nodes": 2}, {"nodes": 4}, {"txns": 3}, {"network": "lossy", "drops": 1}, {"network": "unordered"},
     {"network": "duplicating", "duplicates": 1}, {"partitions": 1}, {"max_epoch": 3}, {"channel": 5},
@@ -279,9 +288,9 @@ def test_every_format_has_the_evidence(kept: Kept, tmp_path: Path) -> None:
     assert set(said) == {"at n = 3", "any n"}
     assert str(said["any n"]).startswith("proved: ")
     page = html.read_text(encoding="utf-8")
-    assert "<th>any n</th>" in page
-    assert "<td>inductive</td><td>proved</td>" in page
-    assert "<td>inductive</td>" not in zabcheck.explore(**SMALL, evidence="explored")._repr_html_()
+    assert '<th scope="col">any n</th>' in page
+    assert re.search(r">inductive</td><td[^>]*>proved</td>", page)
+    assert ">inductive</td>" not in zabcheck.explore(**SMALL, evidence="explored")._repr_html_()
     assert "any n" in zabcheck.explore(**SMALL)._repr_html_()
 
 
@@ -334,7 +343,8 @@ def outcome(**changes: Any) -> Any:
         "question": SimpleNamespace(
             clauses=("links",), with_premise=[agreement], assumed=(), configuration=Configuration(nodes=3)
         ),
-        "refuted": {}, "obstacles": [], "errors": [], "groundless": [], "unreached": [], "premises": object(),
+        "refuted": {}, "obstacles": [], "errors": [], "groundless": [], "unreached": [],
+        "premises": SimpleNamespace(trouble=""), "unasked": 0, "taken": [],
         "granted": ["3 processes"], "within": (),
     }  # fmt: skip
     return SimpleNamespace(**base | changes)
@@ -366,6 +376,11 @@ def test_what_is_undecided_is_not_kept(monkeypatch: pytest.MonkeyPatch, tmp_path
     undecided.verdicts[1].holds, undecided.verdicts[1].word = False, "undecided"
     entry = claimed(monkeypatch, undecided)
     assert (entry.claims, entry.final) == ({"agreement": "undecided"}, False)
+    for changes in (
+        {"unasked": 1}, {"premises": SimpleNamespace(trouble="no time")}, {"taken": [SimpleNamespace(undecided="it")]},
+    ):  # fmt: skip
+        assert not claimed(monkeypatch, outcome(**changes)).final, changes
+    assert claimed(monkeypatch, outcome(obstacles=["a step can meet an error"])).final
     store.keep(INDUCTIVE, entry, "")
     assert store.kept(INDUCTIVE, entry.digest, entry.request, "") is None
     good = claimed(monkeypatch, outcome())

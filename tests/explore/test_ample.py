@@ -159,7 +159,7 @@ def search_by_the_definition(code: Narrowing, depth: int | None, sizes: set[int]
     size, left = code.layout.size, code.model.program.python["remaining_work"]
     code.typed_namespace()
     made: dict[str, Any] = {"as_bytes": lambda state: state, "State": bytes}
-    text = changed_text(code.layout, "visible_changed", code.read_of_states)
+    text = changed_text(code.layout, "visible_changed", code.visible)
     exec("from __future__ import annotations\n" + text, made)
     level = [code.model.program.initial().key()]
     seen, levels = set(level), []

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -23,9 +24,12 @@ from invariants.claims import DELIVERS_CHOSEN
 from invariants.core import INTEGRITY
 from invariants.durability import CHOSEN_IS_DURABLE
 from invariants.registry import STATE, STEP, Property
-from tests.explore import false_properties, looking_at_deliveries
+from tests.copies import copy_of
+from tests.explore import accepting_late, false_properties, looking_at_deliveries
 from tests.models import judged
 from zabspec.model import Configuration, Model
+from zabspec.protocols.registry import PROTOCOLS
+from zabspec.protocols.zab_variants import Variant
 
 TWO = Configuration(nodes=2, txns=1, timeouts=1, crashes=0, losses=0)
 THREE = replace(TWO, nodes=3, txns=2)
@@ -69,6 +73,16 @@ def test_a_violation_is_found_where_it_is_delivered() -> None:
     assert not {*at.told(r).violations, *at.told(r).suspected}
 
 
+def test_what_others_accept_meanwhile_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A leader delivers what nobody else has accepted, while the other that has it is down: whoever recovers first
+    accepts it, and chooses nothing by that yet."""
+    made = Variant("late", "a process accepts when it recovers", accepting_late.RULES)
+    monkeypatch.setitem(PROTOCOLS["zab"].variants, "late", made)  # type: ignore[arg-type]
+    at, r = narrowed(replace(TWO, timeouts=0, crashes=1, variant="late"), REPLACED)
+    assert "delivers-chosen" in r.violations
+    assert not at.believed(r)
+
+
 def test_without_one_of_them_a_violation_is_lost() -> None:
     """So each of them is needed: a wrong argument would say that what is broken holds."""
     lacking = tuple(replace(p, follows_from=(INTEGRITY, CHOSEN_IS_DURABLE)) for p in REPLACED)
@@ -101,6 +115,26 @@ def test_a_premise_still_to_be_met_is_judged_as_it_is() -> None:
     assert [p.name for p in at.replaced] == ["delivered-is-chosen"]
     assert DELIVERS_CHOSEN in at.asked
     assert CHOSEN_IS_DURABLE not in at.asked
+
+
+CALLED = '''
+from zabcheck.language import safety
+
+def delivered_now(s: State) -> bool:
+    """Any state."""
+    return True
+
+@safety(witness=delivered_now)
+def nothing_wrong(s: State) -> bool:
+    """Nothing is asked."""
+    return True
+'''
+
+
+def test_a_text_with_the_name_of_what_steps_say_is_judged_as_it_is(tmp_path: Path) -> None:
+    assert AtDelivery.of(Model(replace(TWO, protocol=copy_of("zab", tmp_path))), REPLACED, ()).replaced == REPLACED
+    (other := tmp_path / "other").mkdir()
+    assert AtDelivery.of(Model(replace(TWO, protocol=copy_of("zab", other, CALLED))), REPLACED, ()).replaced == ()
 
 
 def test_who_asks_for_one_is_told_of_one() -> None:

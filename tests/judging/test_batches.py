@@ -190,6 +190,15 @@ def test_a_long_run_is_judged_by_blocks_from_a_file() -> None:
     assert "delivered" in by_run[3].said[NAMES.index("total-order")][0]
 
 
+def test_a_long_run_notes_what_its_first_row_says() -> None:
+    """Whichever of its rows came first, and whatever is said of runs that do not say it."""
+    rows = rows_of(History(3, tuple(orderly())))
+    rows.columns["message"][0] = "abcast,abdeliver"
+    for longest in (50, 10_000):
+        (said,) = judged(Judge((), OBSERVED, NUMBERED, at_once=100, longest=longest), disordered(numbered(rows)))
+        assert words_of(said)["one-leader-an-epoch"] == "not judged"
+
+
 def test_what_a_run_notes_is_told_by_its_first_row() -> None:
     """Runs of several sources in one table; of one that does not say it is what the caller says."""
     rows = [Rows(0, 3, None, ("abcast", "abdeliver")), Rows(1, 3, None, OBSERVED), Rows(2, 3), Rows(3, 3, None, ())]

@@ -20,6 +20,8 @@ ROOT = Path(__file__).parents[2]
 START = "checker.api.explore"
 # Where the engine begins: the first level is expanded, and machine code is looked for.
 ENGINE = ("checker.explore.breadth_first.Explorer.expand_all", "zabspec.language.tiered.TieredCode.__init__")
+# What is put beside a report that there is already, by requests of other kinds: they have ways of their own.
+BESIDE = ("checker.evidence.gathered.with_evidence",)
 BEGIN = ("__init__", "__post_init__", "__enter__")  # of a class that is called
 
 
@@ -171,7 +173,7 @@ def ways(sources: Sources, start: str = START, ends: Iterable[str] = ENGINE) -> 
     met, ahead, callers = {start: None}, deque([start]), defaultdict[str, set[str]](set)
     while ahead:
         at = ahead.popleft()
-        for other in sorted(sources.called(at)):
+        for other in sorted(set(sources.called(at)) - set(BESIDE)):
             callers[other].add(at)
             if other not in met:
                 met[other] = None

@@ -8,6 +8,7 @@ from checker.explore.ample import AmpleExplorer, Narrowing
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.reduced import ReducedExplorer
+from checker.explore.reducible import why_not_narrowed, why_not_reduced
 from checker.explore.reduction import Reducing
 from checker.explore.result import Exploration, Limits
 from invariants import properties_of
@@ -46,3 +47,13 @@ def test_ample_sets_judge_alike(quorums: str) -> None:
     assert bool(less.violations) == bool(full.violations)
     assert less.violations.keys() == full.violations.keys()
     assert less.witnessed.keys() <= full.witnessed.keys()
+
+
+def test_where_who_accepts_first_decides_nothing_is_left_out() -> None:
+    """Accepting changes places only where what a quorum accepts stays accepted by a quorum: `weights 2,1,-1` has {p0},
+    and not {p0, p2}, so that p2 accepting first leaves undone what p0 alone would have chosen."""
+    without = Model(Configuration(quorums="weights 2,1,-1", **SMALL))
+    assert "a weight below zero" in why_not_reduced(without)
+    assert why_not_narrowed(without) == why_not_reduced(without)
+    for quorums in ("", *SYSTEMS):
+        assert not why_not_reduced(Model(Configuration(quorums=quorums, **SMALL)))

@@ -388,7 +388,7 @@ def test_a_file_that_is_edited_is_read_again(tmp_path: Path) -> None:
     give = lambda what, **body: ask(app, Query(what, body))  # noqa: E731
     start = address_of(own).text
     view = give("view", address=f"{start}?way=00").json
-    assert view["watched"]
+    assert view["reloads"]
     assert not give("watch", address=view["address"]).json["changed"]
     file.write_text(f"{text}\n# a remark\n", "utf-8")
     assert give("watch", address=view["address"]).json["changed"]

@@ -24,10 +24,12 @@ from tests.zookeeper.test_danger import (
     tail,
 )
 from tests.zookeeper.test_findings import OLD, TXNS
-from tests.zookeeper.written import Written, ensemble, history, server, snapshot_bytes, tree_of, zxid
+from tests.zookeeper.written import Txn, Written, create, ensemble, history, server, snapshot_bytes, tree_of, zxid
 from traces.zookeeper import audit as auditing
 from traces.zookeeper import forecast
 from traces.zookeeper.audit import Audit, audit
+from traces.zookeeper.findings import DANGER
+from traces.zookeeper.folding import fold
 from traces.zookeeper.forecast import Forecast, Outcome
 from traces.zookeeper.server import find_directory
 
@@ -157,6 +159,31 @@ def test_a_hang_ends_by_time_and_another_election(tmp_path: Path) -> None:
     assert not ahead_of(audited(tmp_path / "newer", [server(OLD), server(OLD), server(OLD[:-1])])).cut_off
 
 
+def test_a_server_that_does_not_start_is_folded_like_the_others(tmp_path: Path) -> None:
+    """It has all that they have, and abandoned proposals of epoch 1 that no step can see any more."""
+    left = aged([*TXNS[:14], *tail(2, 1, 15), *TXNS[14:]], 2, 3)
+    folders = ensemble(tmp_path, left, server(TXNS), server(TXNS))
+    servers = [auditing.read_server(find_directory([f], f.name)) for f in folders]
+    ends = {1: zxid(1, 14), 2: zxid(2, 10)}
+    folded = fold(servers, {"server1": 1, "server2": 2, "server3": 3}, None, ends, "3.9.5")
+    assert [(b.lo, b.hi) for b in folded.blocks] == [(zxid(1, 1), zxid(3, 6))]
+    assert [bool(r) for r in folded.state.refused] == [True, False, False]
+
+
+def test_a_committed_log_has_what_a_start_keeps_of_it(tmp_path: Path) -> None:
+    """500 transactions: who is further behind gets a snapshot."""
+    txns = [Txn(zxid(1, n), *create(f"/k{n}")) for n in range(1, 601)]
+    ahead = ahead_of(audited(tmp_path, [server(txns), server(txns[:101]), server(txns[:100])]))
+    sent = [[x.split()[2] for x in o.run if "receives DIFF" in x or "receives SNAP" in x] for o in ahead.outcomes]
+    assert sent == [["DIFF"], ["SNAP"], ["DIFF"]]
+    assert [o.revives for o in ahead.outcomes[:2]] == [[(zxid(1, 102), zxid(1, 600))]] * 2
+
+
+def test_what_there_is_no_time_for_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forecast, "MOST_STATES", 50)
+    assert ahead_of(audited(tmp_path, alike())).unknown == "there are more than 50 states to look at"
+
+
 def test_what_snapshots_alone_have_can_be_lost_too(tmp_path: Path) -> None:
     """Two servers have a snapshot of an idle epoch and no log: how the epoch before it ended no file says. The third
     has joined a later one, without that."""
@@ -186,10 +213,56 @@ def test_groups_and_servers_that_are_not_given_count(tmp_path: Path) -> None:
     """Two of three that the configuration has: they are the only quorum, and the third may have had what one has."""
     ahead = ahead_of(audited(tmp_path, [server([*TXNS, *tail(2)]), server(TXNS)], config=CONFIG))
     assert [o.started for o in ahead.outcomes] == [PAIRS[0]]
+    assert ahead.taken.startswith("server 3, which was not given, is not started")
     assert [(c.lo, c.hi) for c in ahead.last_copies] == [(zxid(3, 7), zxid(3, 8))]
     weighted = CONFIG + "\ngroup.1=1:2:3\nweight.1=3\nweight.2=1\nweight.3=1\n"
     alone = ahead_of(audited(tmp_path / "w", alike(), config=weighted))
     assert alone.outcomes[0].started == ["server1"]
+
+
+def test_a_server_without_weight_leaves_it_unknown(tmp_path: Path) -> None:
+    """It never leads (totalOrderPredicate), which the model does not say; the audit has its report all the same."""
+    weighted = CONFIG + "\ngroup.1=1:2:3\nweight.3=0\n"
+    found = audited(tmp_path, [*alike()[:2], aged(TXNS[:-2], 4)], config=weighted)
+    assert "server 3 has no weight" in ahead_of(found).unknown
+    assert verdict_of(ahead_of(found)) == "UNKNOWN"
+
+
+def test_what_a_later_epoch_left_out_was_not_applied(tmp_path: Path) -> None:
+    """By a snapshot of the middle of a later epoch: that has what its own history has."""
+    disks = [server([*TXNS[:24], *tail(1, 2, 11)]), *alike()[1:]]
+    disks[1].snapshots[zxid(3, 4)] = snapshot_bytes(tree_of(TXNS[:-2]), zxid(3, 4))
+    found = audited(tmp_path, disks)
+    assert (found.verdict, ahead_of(found).last_copies) == ("OK", [])
+    assert all(o.drops == [(zxid(2, 11), zxid(2, 11))] and not o.may_lose for o in ahead_of(found).outcomes)
+
+
+OBSERVED = CONFIG + "\nserver.4=host4:2888:3888:observer\n"
+
+
+def test_what_an_observer_has_was_acknowledged(tmp_path: Path) -> None:
+    """A leader tells it what is committed alone, so that less than a quorum has lost something."""
+    found = audited(tmp_path / "one", [server(TXNS), *(server(TXNS[:-2]) for _ in "23"), server(TXNS)], config=OBSERVED)
+    assert [(f.code, f.servers) for f in found.findings if f.severity == DANGER] == [("LAST_COPY", ["server1"])]
+    lost = [(zxid(3, 5), zxid(3, 6))]
+    assert [o.may_lose for o in ahead_of(found).outcomes] == [[], [], lost]
+    found = audited(tmp_path / "none", [*(server(TXNS[:-2]) for _ in "123"), server(TXNS)], config=OBSERVED)
+    assert [(f.code, f.servers) for f in found.findings if f.severity == DANGER] == [("LAST_COPY", ["server4"])]
+    assert "no server that votes has 3:6" in ahead_of(found).unknown
+
+
+@pytest.mark.parametrize(
+    ("fourth", "config"),
+    [
+        (aged(TXNS, 4), OBSERVED),  # from the log of a leader that is not established yet
+        (server(TXNS), CONFIG + "\nserver.4=host4:2888:3888\ngroup.1=1:2:3:4\nweight.4=0\n"),  # that is proposed to it
+        (server(TXNS[:-2]), OBSERVED),
+    ],
+)
+def test_what_may_never_have_been_committed_is_no_danger(tmp_path: Path, fourth: Written, config: str) -> None:
+    folders = with_ids(ensemble(tmp_path, *(server(TXNS[:-2]) for _ in "123"), fourth))
+    found = audit([find_directory([f], f.name) for f in folders], config, release="3.9.5")
+    assert "LAST_COPY" not in {f.code for f in found.findings}
 
 
 def test_a_watch_says_what_not_to_do_when_the_verdict_changes(tmp_path: Path) -> None:

@@ -107,6 +107,16 @@ def test_links_pipes_and_devices_are_neither_followed_nor_waited_for(tmp_path: P
     assert said["verdict"] == "UNKNOWN"
 
 
+@pytest.mark.parametrize("name", ["log.400000001", "snapshot.400000001", "acceptedEpoch"])
+def test_a_link_to_nothing_hides_no_history(tmp_path: Path, name: str) -> None:
+    """A disk that is not mounted: the server does not start, and what it has is not known."""
+    folders = ensemble(tmp_path, *(server(TXNS) for _ in "123"))
+    (link := folders[0] / "version-2" / name).unlink(missing_ok=True)
+    link.symlink_to(tmp_path / "not mounted" / name)
+    done = CliRunner().invoke(main, ["audit", *map(str, folders), "--json"])
+    assert (done.exit_code, json.loads(done.stdout)["verdict"]) == (3, "UNKNOWN")
+
+
 def test_a_name_orders_no_terminal_and_marks_up_no_page(tmp_path: Path) -> None:
     evil = "/\x1b[2J<script>alert(1)<x>\u202e"
     good = digested([*TXNS, Txn(zxid(3, 7), *create(evil)), Txn(zxid(3, 8), *create("/after"))])

@@ -410,14 +410,13 @@ class Long:
         self.waiting: list[pa.Table] = []
         self.ranges: set[int] = set()
         self.run = int(parts[0].column("run")[0].as_py())
-        self.noted = judge.noted(parts[0], np.zeros(1, np.int64))[0]
+        self.table: TableWriter | None = None
         self.files = ExitStack()
         self.folder: Path = self.files.enter_context(temporary_folder("run"))
         self.path = self.folder / "run.parquet"
         self.writing = ExitStack()
         self.files.push(self.writing)
         try:
-            self.table = self.writing.enter_context(TableWriter(self.path, self.noted))
             for part in parts:
                 self.add(part)
         except BaseException:
@@ -473,6 +472,9 @@ class Long:
         """Write rows that come next."""
         import pyarrow as pa
 
+        if self.table is None:  # its first row, which says what is noted, may not have been the first that came
+            noted = self.judge.noted(rows, np.zeros(1, np.int64))[0]
+            self.table = self.writing.enter_context(TableWriter(self.path, noted))
         have = set(rows.schema.names)
         made = schema()
         columns = [rows.column(f.name) if f.name in have else pa.nulls(rows.num_rows, f.type) for f in made]

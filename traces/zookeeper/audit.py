@@ -23,6 +23,7 @@ from traces.zookeeper.danger import (
     mixed,
     same_number,
     separate_ensembles,
+    told_to_observer,
 )
 from traces.zookeeper.decode import Broken, decoded, zxid_text
 from traces.zookeeper.digests import digest_findings, restart_findings, side_by_side, snapshot_digests
@@ -135,6 +136,11 @@ class Quorums:
         """Whether a server's vote counts: it is no observer, and its weight is not 0."""
         ensemble = self.at(zxid)
         return ensemble is None or ensemble.weights.get(self.numbers[name], 0) > 0
+
+    def observes(self, name: str, zxid: int) -> bool:
+        """Whether a server is an observer."""
+        ensemble = self.at(zxid)
+        return ensemble is not None and self.numbers[name] in ensemble.observers
 
     def all_given(self, zxid: int) -> bool:
         """Whether every server given is taken for a voter, as nothing says who votes."""
@@ -452,10 +458,17 @@ def look_ahead(
     stamps += [(x.path, x.stamp) for s in servers for x in s.snapshots]
     if moved or not all(same_stamp(path, stamp) for path, stamp in stamps):
         return Forecast(release, f"{', '.join(moved) or 'a server'} changed its files while they were read: it runs")
-    doubted, applied = doubted_servers(voters, found), applied_by_snapshot(voters)[0]
+    told = told_to_observer(servers, quorums)
+    if told[0] > max((s.top for s in voters), default=0):
+        return Forecast(release, f"no server that votes has {zxid_text(told[0])}, which may have been acknowledged")
+    doubted, applied = doubted_servers(voters, found), max(applied_by_snapshot(voters), told)[0]
     out = forecast_of(voters, quorums.numbers, ensemble, ends, release, doubted, applied, certain)
     taken = [f"these {len(voters)} servers are all that vote (--config says who does)"] if ensemble is None else []
     taken += [] if certain else ["ids are not known (there is no file myid): of equal votes anybody's may win"]
+    absent = set(ensemble.participants) - set(quorums.numbers.values()) if ensemble is not None else set()
+    if absent:
+        named = ", ".join(map(str, sorted(absent)))
+        taken.append(f"server {named}, which was not given, is not started: what starts with it come to is not told")
     out.taken = "; ".join(taken)
     return out
 

@@ -21,7 +21,7 @@ from traces.zookeeper.server import LOW, Server
 
 __all__ = [
     "FORGOT", "HIDING", "Counting", "applied_by_snapshot", "danger_findings", "doubted_servers", "joined_epoch",
-    "mixed", "same_number", "separate_ensembles",
+    "mixed", "same_number", "separate_ensembles", "told_to_observer",
 ]  # fmt: skip
 
 # Of damages those behind which a server's history may go on unseen.
@@ -42,6 +42,9 @@ class Counting(Protocol):
 
     def votes(self, name: str, zxid: int) -> bool:
         """Whether a server's vote counts: it is no observer, and its weight is not 0."""
+
+    def observes(self, name: str, zxid: int) -> bool:
+        """Whether a server is an observer."""
 
     def all_given(self, zxid: int) -> bool:
         """Whether every server given is taken for a voter, as nothing says who votes."""
@@ -196,11 +199,11 @@ class Disks:
         newest = max((s.top for s in voters), default=0)
         if not newest or not self.quorum([s.name for s in voters], newest):
             return  # too few were given to say anything
-        applied, file = applied_by_snapshot(voters)
-        holders = [s for s in voters if s.top >= applied or s.name in self.unread]
-        if applied and not self.quorum([s.name for s in holders], applied):
-            self.last_copy(applied, holders, f"{file} was written while its epoch went on: what it holds was applied")
-            return
+        for applied, why in (applied_by_snapshot(voters), told_to_observer(self.servers, self.quorum)):
+            holders = [s for s in self.servers if s.top >= applied or s.name in self.unread]
+            if applied and not self.quorum([s.name for s in holders if s in voters], applied):
+                self.last_copy(applied, holders, why)
+                return
         damaged = self.those_with(*HIDING)
         empty = {s.name for s in voters if not s.top}
         doubted = self.doubted | damaged | empty
@@ -217,6 +220,7 @@ class Disks:
 
     def last_copy(self, zxid: int, holders: list[Server], why: str) -> None:
         others = max((s.top for s in self.voters if s not in holders), default=0)
+        holders = [s for s in holders if s in self.voters] or holders
         first = max(others + 1, self.agreement.next_logged(others) or zxid)
         names = [s.name for s in holders]
         what = f"{zxid_text(min(first, zxid))}..{zxid_text(zxid)} may have been acknowledged, and {', '.join(names)} "
@@ -226,13 +230,24 @@ class Disks:
 
 
 def applied_by_snapshot(servers: Sequence[Server]) -> tuple[int, str]:
-    """The last transaction that a snapshot shows as applied, and the snapshot: one that was written between two
-    transactions of an epoch that had begun. What a server loads when it starts may never have been committed."""
+    """The last transaction that a snapshot shows as applied, and why: it was written between two transactions of an
+    epoch that had begun. What a server loads when it starts may never have been committed."""
     out = (0, "")
     for s in servers:
         for x in s.snapshots:
             if x.usable and x.zxid & LOW and any(r.lo <= x.zxid < r.hi for r in s.runs):
-                out = max(out, (x.zxid, f"{s.name}'s {x.name}"))
+                why = f"{s.name}'s {x.name} was written while its epoch went on: what it holds was applied"
+                out = max(out, (x.zxid, why))
+    return out
+
+
+def told_to_observer(servers: Sequence[Server], quorum: Counting) -> tuple[int, str]:
+    """The last transaction that an observer has of the epoch that it joined last, and why that is applied: a leader
+    tells it what is committed alone (INFORM). What is of an epoch before came from a leader's log as it was elected."""
+    out = (0, "")
+    for s in servers:
+        if s.top and quorum.observes(s.name, s.top) and epoch_value(s) == s.top >> 32:
+            out = max(out, (s.top, f"{s.name}, an observer, has it, and is told of what is committed alone"))
     return out
 
 

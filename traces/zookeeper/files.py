@@ -1,10 +1,19 @@
-"""Where a server's file has data: sparse files have holes, which are passed over."""
+"""A server's file: whether it is there no longer, and where it has data. Sparse files have holes, which are passed
+over."""
 
 from __future__ import annotations
 
+import errno
 import os
+from pathlib import Path
 
-__all__ = ["data_from"]
+__all__ = ["data_from", "has_gone"]
+
+
+def has_gone(path: Path, problem: OSError) -> bool:
+    """Whether a file that was listed could not be opened because the server has removed it since. A link to a place
+    where nothing is was not removed: a server that starts finds its name and stops."""
+    return problem.errno == errno.ENOENT and not path.is_symlink()
 
 
 def data_from(fd: int, at: int, size: int) -> int:
@@ -27,8 +36,6 @@ def data_from(fd: int, at: int, size: int) -> int:
 
 def past_data(fd: int, at: int) -> bool:
     """Whether there is nothing but a hole from a place on."""
-    import errno
-
     try:
         os.lseek(fd, at, os.SEEK_DATA)
     except OSError as problem:

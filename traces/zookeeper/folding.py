@@ -21,6 +21,7 @@ from invariants.binding import bound
 from traces.zookeeper.decode import zxid_text
 from traces.zookeeper.server import LOW, Server
 from traces.zookeeper.starting import REFUSES, STARTS, Start, number_in, read_by_start, start_of
+from zabspec.authoring.declaration import ConfigError as NoModel
 from zabspec.configuration import UNSET
 from zabspec.ensemble import ConfigError, Ensemble
 from zabspec.language.reference import ERRORS, StateView
@@ -29,7 +30,7 @@ from zabspec.protocols.zookeeper.state import MOST_EPOCHS, WIDTH, counter_of, ep
 from zabspec.protocols.zookeeper.text import SAME
 from zabspec.quorums import MOST, text_of
 
-__all__ = ["ELECTIONS", "Block", "CannotFold", "Folded", "fold", "is_open", "variant_of"]
+__all__ = ["ELECTIONS", "Block", "CannotFold", "Folded", "fold", "is_dead", "is_open", "variant_of"]
 
 ELECTIONS = 2  # of a run: one that fails may be held again
 TIMEOUTS = 2  # of a run: initLimit, where servers wait for what nobody sends
@@ -66,6 +67,11 @@ class Disk:
     base: int
     accepted: int
     kept: int = 0
+
+    @property
+    def top(self) -> int:
+        """The last transaction that it has, also where it does not start."""
+        return max(self.base, *(hi for _, hi in self.runs), 0)
 
     def logged(self, lo: int, hi: int) -> bool:
         return any(a <= lo and hi <= b for a, b in self.runs)
@@ -156,6 +162,9 @@ def quorums_of(ensemble: Ensemble | None) -> str:
     Raises:
         CannotFold: no model has such quorums.
     """
+    weightless = [n for n, weight in ensemble.weights.items() if not weight] if ensemble is not None else []
+    if weightless:  # FastLeaderElection.totalOrderPredicate: its vote is never taken
+        raise CannotFold(f"server {weightless[0]} has no weight, and the model does not know that it never leads")
     try:
         return text_of(replace(ensemble, observers=())) if ensemble is not None else ""
     except ConfigError as problem:
@@ -171,17 +180,20 @@ def model_for(release: str, nodes: int, epochs: int, quorums: str) -> Model:
     """A model in which nothing fails but by time, and nothing is proposed.
 
     Raises:
-        CannotFold: there is no room for so many epochs.
+        CannotFold: there is no room for so many epochs, or no model with such quorums.
     """
     elections = max(1, epochs + ELECTIONS - 1)
     if 1 + elections > MOST_EPOCHS:
         raise CannotFold(f"they are of {epochs} epochs that differ, and the model has room for {MOST_EPOCHS}")
     budgets = f"elections={elections},proposals={PROPOSALS},write_errors=0"
-    return Model(
-        Configuration(
-            "zookeeper", variant_of(release), nodes, UNSET, TIMEOUTS, 0, 0, 0, budgets=budgets, quorums=quorums
-        )
-    )  # fmt: skip
+    try:
+        return Model(
+            Configuration(
+                "zookeeper", variant_of(release), nodes, UNSET, TIMEOUTS, 0, 0, 0, budgets=budgets, quorums=quorums
+            )
+        )  # fmt: skip
+    except (NoModel, ConfigError) as problem:
+        raise CannotFold(str(problem).removeprefix("--quorums: ")) from None
 
 
 @lru_cache(maxsize=16)
@@ -267,7 +279,7 @@ def settled_of(parts: list[tuple[int, int]], disks: list[Disk], ends: dict[int, 
     for lo, hi in parts:
         if all(holds(d, lo, hi, ends) for d in disks):
             settled = settled if is_open(hi) else hi
-        elif not is_dead(hi, ends) or any(d.start.zxid <= hi for d in disks):
+        elif not is_dead(hi, ends) or any(d.top <= hi for d in disks):
             break
     return settled
 

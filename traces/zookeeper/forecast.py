@@ -17,7 +17,7 @@ from typing import Any
 from traces.record.trace import StepWord
 from traces.record.values import carried
 from traces.zookeeper.agree import locate, read_txn
-from traces.zookeeper.folding import Block, CannotFold, Folded, fold, is_open
+from traces.zookeeper.folding import Block, CannotFold, Folded, fold, is_dead, is_open
 from traces.zookeeper.logs import Reader
 from traces.zookeeper.server import Server
 from zabspec.ensemble import Ensemble
@@ -29,8 +29,7 @@ from zabspec.protocols.zookeeper.votes import exceeds
 __all__ = ["Change", "Forecast", "Outcome", "forecast_of"]
 
 MOST_PATHS = 8  # that are looked up
-MOST_STATES = 40_000  # that are looked at, of all quorums together
-AT_ONCE = 3  # servers of which every order of steps is looked at when all are started
+MOST_STATES = 12_000  # that are looked at, of all quorums together: some ten seconds
 AT_ONCE = 3  # servers of which every order of steps is looked at when all are started
 
 Ranges = list[tuple[int, int]]
@@ -135,12 +134,12 @@ def forecast_of(
     Args:
         numbers: the id of each server by its name. ensemble: who votes; None: majorities of these servers.
         ends: of an epoch the last transaction that histories go on from.
-        doubted: servers that may have lost what they had. applied: the last transaction that a snapshot shows as
+        doubted: servers that may have lost what they had. applied: the last transaction that is known to be
             applied. certain: whether the ids are known; of equal votes anybody's may win otherwise.
     """
     try:
         folded = fold(servers, numbers, ensemble, ends, release)
-        out = Search(folded, frozenset(doubted), applied, certain).forecast()
+        out = Search(folded, frozenset(doubted), applied, certain, ends).forecast()
         out.paths = paths_of(out, servers)
         return out
     except CannotFold as problem:
@@ -174,8 +173,10 @@ class End:
 class Search:
     """The runs of a state of the protocol."""
 
-    def __init__(self, folded: Folded, doubted: frozenset[str], applied: int, certain: bool) -> None:
-        self.folded, self.state, self.names = folded, folded.state, folded.names
+    def __init__(
+        self, folded: Folded, doubted: frozenset[str], applied: int, certain: bool, ends: dict[int, int]
+    ) -> None:
+        self.folded, self.state, self.names, self.ended = folded, folded.state, folded.names, ends
         self.applied, self.certain = applied, certain
         self.nodes = len(folded.numbers)
         self.trees = {p: int(on_disk(self.state, p)) for p in folded.disks}
@@ -228,11 +229,12 @@ class Search:
             yield able
 
     def may_have_been(self, b: Block, have: set[int]) -> bool:
-        """Whether what less than a quorum has may have been on one: with those that may have lost it, or since a
-        snapshot shows it as applied."""
+        """Whether what less than a quorum has may have been on one: with those that may have lost it, or since it is
+        of a history that is known to be applied. What a later epoch has left out is of no such history."""
         if not have - self.doubted:
             return False
-        return self.is_quorum(have | self.doubted) or b.hi <= self.applied
+        applied = not is_dead(b.hi, self.ended) or b.hi >> 32 == self.applied >> 32
+        return self.is_quorum(have | self.doubted) or (applied and b.hi <= self.applied)
 
     def holders(self, zxid: int) -> set[int]:
         """Whose disks have a transaction."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import os
 import struct
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from traces.zookeeper import kernel
 from traces.zookeeper import numbers as k
-from traces.zookeeper.files import data_from
+from traces.zookeeper.files import data_from, has_gone
 from traces.zookeeper.memory import Scan, Text
 from zabspec.files import Unreadable, opened, reason
 from zabspec.language.kernels import machine
@@ -217,7 +216,7 @@ def troubled(out: LogFile) -> Iterator[None]:
     try:
         yield
     except Unreadable as problem:
-        out.trouble, out.ending = str(problem), "gone" if problem.errno == errno.ENOENT else "unreadable"
+        out.trouble, out.ending = str(problem), "gone" if has_gone(out.path, problem) else "unreadable"
     except OSError as problem:
         out.trouble, out.ending = reason(problem), "unreadable"
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from traces.zookeeper.files import has_gone
 from traces.zookeeper.logs import Damage, LogFile
 from traces.zookeeper.snapshots import Snapshot
 from zabspec.files import Unreadable, read_small, reason
@@ -191,7 +191,7 @@ def list_folder(out: Directory, folder: Path) -> None:
             try:
                 out.epochs[name] = read_small(folder / name)
             except Unreadable as problem:
-                if problem.errno != errno.ENOENT:
+                if not has_gone(folder / name, problem):
                     out.epochs[name] = None
                     out.trouble.append((folder / name, str(problem)))
 

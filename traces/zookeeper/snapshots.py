@@ -3,7 +3,6 @@ the tree without its data."""
 
 from __future__ import annotations
 
-import errno
 import os
 import struct
 import zlib
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from traces.zookeeper import numbers as k
 from traces.zookeeper import tree_kernel as tk
+from traces.zookeeper.files import has_gone
 from traces.zookeeper.memory import Text
 from traces.zookeeper.snappy_kernel import unsnap
 from traces.zookeeper.trees import DataTree
@@ -259,7 +259,7 @@ def read_snapshot(path: Path, zxid: int, tree: DataTree) -> Snapshot:
     except Malformed as problem:
         out.state, out.why = "broken", str(problem)
     except Unreadable as problem:
-        out.state, out.why = "gone" if problem.errno == errno.ENOENT else "unreadable", str(problem)
+        out.state, out.why = "gone" if has_gone(path, problem) else "unreadable", str(problem)
     except OSError as problem:
         out.state, out.why = "unreadable", reason(problem)
     if stream is not None:

@@ -61,7 +61,13 @@ def compiler_digest(*roots: str) -> str:
                 ahead.append(
                     value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", "") or ""
                 )
-    return digest_of(*(found[name] for name in sorted(found)))
+    return digest_of(*(module_digest(name) for name in sorted(found)))
+
+
+@cache
+def module_digest(name: str) -> str:
+    """A digest of a module of ours, which several kinds of machine code are made by."""
+    return digest_of(sys.modules[name])
 
 
 class _Known:

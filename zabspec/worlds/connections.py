@@ -134,7 +134,7 @@ COMMUTE = (
     ("disconnect", "closed"),
     ("follower_learns", "close_accepted"),  # there is something to learn before and after
     ("follower_learns", "leader_learns"),
-    ("accept", "accept"),  # of the history: who accepted what, and the least epoch with a quorum
+    ("accept", "accept"),  # of the history: who accepted what, and the least epoch with a quorum, if quorums only grow
     ("establish", "establish"),  # counted as far as two, and the greatest epoch that lacks it
 )
 # The same, but only where two processes take the steps: what one sends to a follower in two steps has an order, and one

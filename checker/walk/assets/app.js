@@ -145,7 +145,7 @@ function pressed(event) {
 const LOOK = 1500;
 let wrong = "";
 async function look() {
-  if (view?.watched && !document.hidden) {
+  if (view?.reloads && !document.hidden) {
     try {
       if ((await backend.ask("watch", {address: view.address})).changed) {
         const read = await backend.ask("reload", {address: view.address});

@@ -158,6 +158,6 @@ function told(c, go, open) {
       make("button", {type: "button", on: {click: () => { dialog.close(); go(first.at); }}}, `Go to step ${first.at} here`),
       make("button", {type: "button", on: {click: () => { dialog.close(); open(first.address); }}}, `Go to step ${first.at} of the other`)));
   } else out.push(make("p", {class: "two"}, make("button", {type: "button", on: {click: () => { dialog.close(); open(c.address); }}}, "Go to the other")));
-  if (c.alone.length) out.push(make("p", {class: "faint"}, `Not compared, as only one of the models has them: ${c.alone.join(", ")}.`));
+  if (c.uncompared.length) out.push(make("p", {class: "faint"}, `Not compared, as only one of the models has them: ${c.uncompared.join(", ")}.`));
   return out;
 }

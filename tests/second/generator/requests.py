@@ -59,7 +59,7 @@ def request_for(b: Builder, properties: list[str]) -> dict[str, Any]:
         "properties": properties,
     }
     if b.roles is not None:
-        request |= {"roles": b.roles, "skew": random.random() < 0.5, "nodes": max(2, nodes)}
+        request |= {"roles": b.roles, "skew": random.random() < 0.6, "nodes": random.choice((2, 3, 4, 4))}
     return with_system(request if b.system is None else {**request, "system": b.system})
 
 
