@@ -40,7 +40,9 @@ def report(run: Path, page: Path | None, output: Path | None, rerun: bool) -> An
     from checker.report.page import ReportError, page_of
 
     if page is None and not rerun:
-        raise click.UsageError("name a page (--html), or ask whether the outcome is the same (--rerun)")
+        raise click.UsageError(
+            "name a page (--html), ask whether the outcome is the same (--rerun), or name a finding's folder (--output)"
+        )
     if page is not None and page != Path("-"):
         check_writable(page, "--html", regular=True)
         if is_one_file(page, run):

@@ -20,8 +20,9 @@ def stated(request: DriftRequest, drift: Drift, version: str) -> StatedResult:
     changed."""
     changed, unknown = drift.of(CHANGED, NEW), drift.of(UNKNOWN)
     code = VIOLATED if changed else NO_VERDICT if unknown else HELD
-    covered = len(drift.of(UNCHANGED)) + len(changed) + len(unknown)
-    sentence = f"{len(changed) or 'none'} of {covered} cited methods {'has' if len(changed) == 1 else 'have'} changed"
+    known = len(drift.of(UNCHANGED)) + len(changed)
+    of = f"{plural(known, 'cited method')}{' that could be compared' if unknown else ''}"
+    sentence = f"{len(changed) or 'none'} of {of} {'has' if len(changed) == 1 else 'have'} changed"
     sentence += f"; {plural(len(unknown), 'method')} unknown" if unknown else ""
     sentence += f"; not covered: {plural(len(drift.uncovered), 'function')} of the text, listed above"
     guess = "" if request.against else f" (the nearest to {version}, the version of the tree)"

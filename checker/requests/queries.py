@@ -48,11 +48,13 @@ def make_ready(folder: Path, option: str = "--smt2") -> None:
     """
     try:
         folder.mkdir(exist_ok=True)
-        if any(folder.iterdir()):
-            raise RequestError(f"{option} {folder}: the folder is not empty")
-        probe = folder / ".zabcheck"
-        probe.touch()
-        probe.unlink()
+        empty = not any(folder.iterdir())
+        if empty:
+            probe = folder / ".zabcheck"
+            probe.touch()
+            probe.unlink()
     except (OSError, ValueError) as problem:
         reason = getattr(problem, "strerror", None) or str(problem)
         raise RequestError(f"{option} {folder}: {reason}") from None
+    if not empty:
+        raise RequestError(f"{option} {folder}: the folder is not empty")

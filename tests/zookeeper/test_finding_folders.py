@@ -78,7 +78,9 @@ def test_a_folder_has_all_of_it(tmp_path: Path, explored: list[RowOutcome]) -> N
     text = (folder / "README.md").read_text()
     for name in finding.runs["patched"]:
         assert f"| `{name}` | fails: " in text
-    assert_refused(run("report", "ZK-trunc", "--output", str(folder)), "the folder is not empty")
+    refused = run("report", "ZK-trunc", "--output", str(folder))
+    assert_refused(refused, "the folder is not empty")
+    assert refused.stderr.count("--output") == 1
 
 
 def test_the_table_says_what_was_not_run() -> None:
