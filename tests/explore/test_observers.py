@@ -246,6 +246,8 @@ def test_what_stands_for_a_class_goes_on_alike(protocol: str, variant: str, want
     configuration = replace(USUAL, protocol=protocol, variant=variant, timeouts=2, crashes=1)
     if why_not_narrowed(Model(configuration)):
         pytest.skip("no states are left out of this text")
+    if wanted is None and variant and not much(1, 0):
+        pytest.skip("with premises kept: zab and ladis as they are")
     code = narrowing(configuration, wanted=wanted)
     assert code.classes.classes, code.classes.why_not
     other = 0
