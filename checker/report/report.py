@@ -202,7 +202,9 @@ class Report(Result):
         if verdict == HOLDS and p.of == RUNTIME:
             return "holds, in every step"
         if verdict == HOLDS:
-            return f"holds, witnessed at {r.depth_of(r.witnessed[p.name])}"
+            depth = r.depth_of(r.witnessed[p.name])  # of a run, not of the shortest where some were left out
+            at_most = depth.removesuffix(" at most")
+            return f"holds, witnessed {'at' if at_most == depth else 'by'} {at_most}"
         if verdict == NOT_REACHED:
             return NEVER_FALSE if p.name in self.never_false else f"premise not reached{BOUNDS}"
         if p.name in r.violations:
