@@ -50,7 +50,7 @@ def without_times(text: str) -> list[str]:
     """The words of a text without what another run may have otherwise: times, where lines are folded, and the values
     of an example of z3's, which follow from what it was asked before."""
     timeless = re.sub(r"\(?\b\d[\d.]* (ms|s)\b\)?", "a time", text)
-    return re.sub(r"= (0x[0-9a-f]+|\d+)\b", "= a value", timeless).split()
+    return re.sub(r"=\s+(0x[0-9a-f]+|\d+)\b", "= a value", timeless).split()
 
 
 def test_an_audit_is_a_function(tmp_path: Path) -> None:
