@@ -16,11 +16,9 @@ import argparse
 import contextlib
 import json
 import logging
-import os
 import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -31,7 +29,7 @@ from typing import Any
 
 from tests.zookeeper import test_danger as danger
 from tests.zookeeper.drawn import ACCIDENTS, REPAIRED, draw, nothing, real
-from tests.zookeeper.real import JARS, SERVERS, free_ports
+from tests.zookeeper.real import free_ports, launched, mode_of
 from tests.zookeeper.written import Txn, create, ensemble, server, zxid
 from traces.zookeeper import audit as auditing
 from traces.zookeeper.audit import Audit, audit
@@ -85,27 +83,14 @@ class Started:
             (work / f"zoo{n + 1}.cfg").write_text("\n".join(lines) + "\n")
 
     def start(self, *which: int) -> None:
-        env = os.environ | {"JAVA_DIR": str(JARS), "ZK_HEAP_MB": "96"}
         for n in which:
-            command = [str(SERVERS / "run-zookeeper"), self.release, str(self.work / f"zoo{n + 1}.cfg")]
-            with (self.work / f"log{n + 1}.txt").open("ab") as log:
-                self.running[n] = subprocess.Popen(command, stdout=log, stderr=log, env=env, cwd=self.work)
-
-    def mode(self, n: int) -> str:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.clients[n]), 1) as s:
-            s.sendall(b"srvr")
-            s.settimeout(1)
-            said = b""
-            while part := s.recv(4096):
-                said += part
-            return next((x[6:] for x in said.decode().splitlines() if x.startswith("Mode: ")), "")
-        return ""
+            self.running[n] = launched(self.release, self.work, n)
 
     def wait(self) -> dict[int, str]:
         """The modes of those that run, once all serve; or as they are at the end of the patience."""
         end = time.monotonic() + SECONDS
         while True:
-            modes = {n: self.mode(n) for n in self.running}
+            modes = {n: mode_of(self.clients[n]) for n in self.running}
             if "leader" in modes.values() and all(m in ("leader", "follower") for m in modes.values()):
                 return modes
             if time.monotonic() > end or all(p.poll() is not None for p in self.running.values()):

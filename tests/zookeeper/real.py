@@ -47,6 +47,28 @@ def free_ports(count: int) -> list[int]:
     return ports
 
 
+def launched(version: str, folder: Path, n: int, *options: str) -> subprocess.Popen[bytes]:
+    """A server of a release, by its configuration `zooN.cfg` in a folder, where its `logN.txt` goes; n from 0."""
+    command = [str(SERVERS / "run-zookeeper"), version, str(folder / f"zoo{n + 1}.cfg"), *options]
+    env = os.environ | {"JAVA_DIR": str(JARS), "ZK_HEAP_MB": "96"}
+    with (folder / f"log{n + 1}.txt").open("ab") as log:
+        return subprocess.Popen(command, stdout=log, stderr=log, env=env, cwd=folder)
+
+
+def mode_of(port: int) -> str:
+    """What the server at a port of clients says it is, `leader` say; empty: it does not answer, or does not serve."""
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1) as s:
+        s.sendall(b"srvr")
+        s.settimeout(1)
+        said = b""
+        while part := s.recv(4096):
+            said += part
+        for line in said.decode().splitlines():
+            if line.startswith("Mode: "):
+                return line[6:]
+    return ""
+
+
 class Real:
     """Three servers.
 
@@ -72,10 +94,7 @@ class Real:
 
     def start(self, *which: int) -> None:
         for n in which or (0, 1, 2):
-            command = [str(SERVERS / "run-zookeeper"), self.versions[n], str(self.folder / f"zoo{n + 1}.cfg"), *OPTIONS]
-            env = os.environ | {"JAVA_DIR": str(JARS), "ZK_HEAP_MB": "96"}
-            with (self.folder / f"log{n + 1}.txt").open("ab") as log:
-                self.running[n] = subprocess.Popen(command, stdout=log, stderr=log, env=env, cwd=self.folder)
+            self.running[n] = launched(self.versions[n], self.folder, n, *OPTIONS)
 
     def kill(self, *which: int) -> None:
         for n in which:
@@ -87,16 +106,7 @@ class Real:
         self.kill(*self.running)
 
     def mode(self, n: int) -> str:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.clients[n]), 1) as s:
-            s.sendall(b"srvr")
-            s.settimeout(1)
-            said = b""
-            while part := s.recv(4096):
-                said += part
-            for line in said.decode().splitlines():
-                if line.startswith("Mode: "):
-                    return line[6:]
-        return ""
+        return mode_of(self.clients[n])
 
     def wait(self, count: int = 3, seconds: float = 90) -> int:
         """Until so many servers serve; which one leads."""
