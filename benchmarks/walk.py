@@ -16,6 +16,7 @@ from checker.requests.walk import WalkRequest
 from checker.walk.continuing import Bounds
 from checker.walk.served import Serving, address_of
 from checker.walk.service import Fields, Service
+from checker.walk.serving import keep_what_is_loaded
 from traces.walk.address import Address, way_text
 
 MODELS = {
@@ -34,6 +35,7 @@ def clicks(request: WalkRequest, count: int) -> tuple[float, list[float], list[f
     service = Service(Serving((request,)), address_of(request).text, (), Bounds())
     view = service.view(Fields({"address": address_of(request).text}))
     ready = 1000 * (time.process_time() - begun)
+    keep_what_is_loaded()  # as the command does
     first, fresh, again, largest = view, [], [], 0
     while len(fresh) < count:
         free = [s["index"] for s in view["place"]["steps"] if not s["fails"]]

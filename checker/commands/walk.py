@@ -50,7 +50,7 @@ def walk(where: str | None, no_browser: bool, as_json: bool, **flags: Any) -> An
 
     Exit codes: 0 it was ended by Ctrl-C, 2 the question was wrong, 3 it could not begin.
     """
-    from checker.walk.serving import WalkServer, check_installed
+    from checker.walk.serving import WalkServer, check_installed, keep_what_is_loaded
 
     check_installed()
     from checker.walk.continuing import Bounds
@@ -59,6 +59,7 @@ def walk(where: str | None, no_browser: bool, as_json: bool, **flags: Any) -> An
     serving, first, cards = opened(where, flags)
     bounds = Bounds(**{name: flags[name] for name in ("threads", "max_states", "time_limit", "memory_limit")})
     server = WalkServer(Service(serving, first, cards, bounds))
+    keep_what_is_loaded()
     server.start()
 
     def serve() -> Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import secrets
 import socket
 import threading
@@ -10,7 +11,7 @@ from importlib.util import find_spec
 from checker.errors import NoVerdict, RequestError
 from checker.walk.service import Service
 
-__all__ = ["NEEDS", "WalkServer", "check_installed"]
+__all__ = ["NEEDS", "WalkServer", "check_installed", "keep_what_is_loaded"]
 
 NEEDS = ("starlette", "uvicorn")
 HOST = "127.0.0.1"
@@ -25,6 +26,13 @@ def check_installed() -> None:
     missing = [name for name in NEEDS if find_spec(name) is None]
     if missing:
         raise RequestError(f"zabcheck walk needs {' and '.join(missing)}: pip install 'zabcheck[explore]'")
+
+
+def keep_what_is_loaded() -> None:
+    """Keep what is loaded by now out of every later search for garbage: it stays until the end, and looking through it
+    takes as long as several clicks."""
+    gc.collect()
+    gc.freeze()
 
 
 class WalkServer:

@@ -126,8 +126,6 @@ def _changed_fields(trace: Trace, before: JsonState, step: Step) -> Iterator[Cha
         if f.role in (Role.SCRATCH, Role.BUDGET) or f.name in told or f.name in CHANNELS:
             continue
         for index, old, new in _entries(f.axes, before[f.name], step.state[f.name]):
-            if old == new:
-                continue
             if forgets is not None and f.role is Role.VOLATILE and index[0] == forgets and f.name != "role":
                 if f.name not in forgotten:
                     forgotten.append(f.name)
@@ -173,6 +171,9 @@ def _nothing(model: Model) -> JsonState:
 
 
 def _entries(axes: Sequence[str | int], old: Any, new: Any) -> Iterator[tuple[tuple[int, ...], Any, Any]]:
+    """The entries of a field that differ, each with its index and both values."""
+    if old == new:
+        return
     if not axes:
         yield (), old, new
         return
@@ -251,6 +252,8 @@ def _overtaken(before: JsonState, step: Step) -> list[str]:
 
 def _gone(old: list[Any], new: list[Any], step: Step, f: int, l: int, channel: str) -> list[Any]:
     """The messages of a channel that a step removed, but for the one it received."""
+    if not old:
+        return []
     o, row, left = step.word.operands, step.word.row, list(old)
     about = row.message == channel and (o["follower"], o["leader"]) == (f, l) and o.get("place", 0) < len(left)
     if about and not (row.keeps or row.loses):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from xml.sax.saxutils import escape, quoteattr
 
 __all__ = ["FORBIDDEN", "Attributes", "tag", "text", "visible"]
@@ -39,5 +40,10 @@ def tag(name: str, attributes: Attributes | None = None, inside: str = "") -> st
 
 def value(given: str | float) -> str:
     """The value of an attribute, in its quotes."""
-    said = given if isinstance(given, str) else f"{given:.1f}".removesuffix(".0")
+    return quoted(given) if isinstance(given, str) else f'"{given:.1f}"'.replace('.0"', '"')
+
+
+@lru_cache(maxsize=4096)
+def quoted(said: str) -> str:
+    """A text in quotes; a drawing has the same few again and again."""
     return quoteattr(visible(said))

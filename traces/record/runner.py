@@ -14,14 +14,14 @@ from traces.explain.names import counted
 from traces.record.failure import START, STEP, Failure, failure_of, met_here
 from traces.record.flight import FlightNumbers
 from traces.record.notes import Notes
-from traces.record.trace import Step, StepWord, Trace, TraceError, Transmission
+from traces.record.trace import JsonState, Step, StepWord, Trace, TraceError, Transmission
 from traces.record.values import state_json
 from traces.record.worlds import watched_as
 from zabspec.language.program import Program
 from zabspec.language.reference import ERRORS, StateView
 from zabspec.model import Model
 
-__all__ = ["Mark", "Runner", "StepFailed", "build_trace", "describe_word", "failing_trace", "label_of"]
+__all__ = ["Known", "Mark", "Runner", "StepFailed", "build_trace", "describe_word", "failing_trace", "label_of"]
 
 
 class StepFailed(TraceError):
@@ -51,6 +51,19 @@ class Mark:
     before: bytes
     taken: int
     flight: FlightNumbers
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of where a run stands, for the several steps that are taken from there.
+
+    Attributes:
+        possible: the steps possible there, as `Runner.possible` says.
+        state: the state, as JSON.
+    """
+
+    possible: Sequence[int]
+    state: JsonState
 
 
 class Runner:
@@ -88,8 +101,12 @@ class Runner:
         self.names["enabled"](self.state, out)
         return out[1 : out[0] + 1]
 
-    def step(self, word: int) -> Step:
+    def step(self, word: int, known: Known | None = None) -> Step:
         """Take a step.
+
+        Args:
+            word: it, with its choice.
+            known: of where the run stands; None: nothing.
 
         Raises:
             StepFailed: it meets a run-time error.
@@ -98,7 +115,7 @@ class Runner:
         number = self.taken + 1
         parts = StepWord.of(word)
         try:
-            possible = self.possible()
+            possible = self.possible() if known is None else known.possible
         except ERRORS as error:
             raise TraceError(f"step {number}: which steps are possible there cannot be told, as {error}") from error
         if word >> 40 or parts.word & 0xFFFFFFFF not in possible:
@@ -119,7 +136,8 @@ class Runner:
         self.flight.settle(s)
         self.taken = number
         label = label_of(self.model.program, parts, s.steps)
-        return self.notes.step(number, parts, label, message, state_json(s))
+        written = state_json(s) if known is None else state_json(s, self.before, known.state)
+        return self.notes.step(number, parts, label, message, written)
 
     def failed(self, number: int, parts: StepWord, message: Transmission | None, error: Exception) -> StepFailed:
         """What is known of a step that meets a run-time error: nothing that it did is kept."""

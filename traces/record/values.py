@@ -66,43 +66,88 @@ def message_said(m: MessageView) -> dict[str, Any]:
     return {"kind": m.name, **carried(m)}
 
 
-def state_json(s: StateView) -> JsonState:
-    """Every field of a state but scratch, as JSON."""
+def state_json(s: StateView, other: StateView | None = None, known: JsonState | None = None) -> JsonState:
+    """Every field of a state but scratch, as JSON.
+
+    Args:
+        other, known: another state of the model, and what this function says of it. What both have in common is not
+            written anew: it is the same objects, which nobody changes.
+    """
     buffer = s.buffer
-    return {name: written(buffer) for name, (written, lasts) in writers(s.layout).items() if lasts}
+    if other is None or known is None:
+        return {name: written(buffer) for name, (written, _) in writers(s.layout).items()}
+    before, out = other.buffer, {}
+    for name, (written, place) in writers(s.layout).items():
+        old = known[name]
+        now = old if buffer[place] == before[place] else written(buffer)
+        out[name] = old if now == old else now
+    return out
 
 
 def field_json(s: StateView, name: str) -> Any:
     """A field of a state as JSON, over all its axes."""
-    return writers(s.layout)[name][0](s.buffer)
+    return field_writer(s.layout, name)(s.buffer)
 
 
 # --- how a state is written ------------------------------------------------------------------------
 # What a field holds is looked at once for each layout, and not once for each value: a run is written after every step.
 
-WRITERS: WeakKeyDictionary[Layout, dict[str, tuple[Callable[[bytearray], Any], bool]]] = WeakKeyDictionary()
+WRITERS: WeakKeyDictionary[Layout, dict[str, tuple[Callable[[bytearray], Any], slice]]] = WeakKeyDictionary()
 
 
-def writers(layout: Layout) -> dict[str, tuple[Callable[[bytearray], Any], bool]]:
-    """What writes each field of a state, and whether it is one that lasts."""
+def writers(layout: Layout) -> dict[str, tuple[Callable[[bytearray], Any], slice]]:
+    """What writes each field that lasts of a state, and where the bytes of that field are."""
     found = WRITERS.get(layout)
     if found is None:
         found = WRITERS[layout] = {
-            name: (over_axes(base, sizes, strides, writer(field.kind, name)), field.role is not Role.SCRATCH)
-            for name, (field, base, sizes, strides) in layout.places.items()
+            name: (field_writer(layout, name), place_of(layout, name))
+            for name, (field, _, _, _) in layout.places.items()
+            if field.role is not Role.SCRATCH
         }
     return found
 
 
-def over_axes(base: int, sizes: tuple[int, ...], strides: tuple[int, ...], one: Writer) -> Callable[[bytearray], Any]:
+def field_writer(layout: Layout, name: str) -> Callable[[bytearray], Any]:
+    """What writes a field of a state, over all its axes."""
+    field, base, sizes, strides = layout.places[name]
+    return over_axes(base, sizes, strides, field.kind, name)
+
+
+def place_of(layout: Layout, name: str) -> slice:
+    """Where the bytes of a field are, over all its axes, and perhaps those of others between them."""
+    field, base, sizes, strides = layout.places[name]
+    if 0 in sizes:
+        return slice(base, base)
+    last = sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
+    return slice(base, base + last + field.kind.size)
+
+
+def over_axes(
+    base: int, sizes: tuple[int, ...], strides: tuple[int, ...], kind: Kind, label: str
+) -> Callable[[bytearray], Any]:
     """What writes a field over its axes."""
+    one = writer(kind, label)
     if not sizes:
         return lambda buffer: one(buffer, base)
-    places = [base + k * strides[0] for k in range(sizes[0])]
+    if not sizes[0]:
+        return lambda buffer: []
+    places = range(base, base + sizes[0] * strides[0], strides[0])
     if len(sizes) == 1:
-        return lambda buffer: [one(buffer, at) for at in places]
-    inner = [over_axes(at, sizes[1:], strides[1:], one) for at in places]
+        if isinstance(kind, Seq) and kind.header == 1:  # most channels and queues are empty
+            return lambda buffer: [one(buffer, at) if buffer[at] else [] for at in places]
+        return row_of_bytes(places, kind) or (lambda buffer: [one(buffer, at) for at in places])
+    inner = [over_axes(at, sizes[1:], strides[1:], kind, label) for at in places]
     return lambda buffer: [written(buffer) for written in inner]
+
+
+def row_of_bytes(places: range, kind: Kind) -> Callable[[bytearray], Any] | None:
+    """What writes values that have a byte each, all of them at once: most fields have such. None: they have more."""
+    if not isinstance(kind, Int) or kind.size != 1:
+        return None
+    least, row = kind.lo, slice(places.start, places.stop, places.step)
+    if isinstance(kind, Bool):
+        return lambda buffer: [word != 0 for word in buffer[row]]
+    return lambda buffer: [word + least for word in buffer[row]] if least else list(buffer[row])
 
 
 def writer(kind: Kind, label: str) -> Writer:
@@ -115,6 +160,8 @@ def writer(kind: Kind, label: str) -> Writer:
         return partial(write_int, kind.size, kind.lo, isinstance(kind, Bool))
     if isinstance(kind, Record):
         return partial(write_record, kind.size, [(name, *place) for name, place in kind.places.items()])
+    if isinstance(kind, SetOf):
+        return partial(write_set, kind.size, range(kind.count))
     if isinstance(kind, Seq):
         element = writer(kind.element, label)
         return partial(write_seq, kind, kind.header, kind.capacity, kind.element.size, element, label)
@@ -136,6 +183,11 @@ def write_int(size: int, lo: int, truth: bool, buffer: bytearray, at: int) -> in
 def write_record(size: int, places: list[tuple[str, int, int, int]], buffer: bytearray, at: int) -> dict[str, int]:
     word = buffer[at] if size == 1 else int.from_bytes(buffer[at : at + size], "little")
     return {name: (word >> shift & mask) + least for name, shift, mask, least in places}
+
+
+def write_set(size: int, members: range, buffer: bytearray, at: int) -> list[int]:
+    mask = buffer[at] if size == 1 else int.from_bytes(buffer[at : at + size], "little")
+    return [k for k in members if mask >> k & 1] if mask else []
 
 
 def write_seq(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version as package_version
 from types import FunctionType
@@ -17,7 +17,7 @@ from types import FunctionType
 from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, Property, keeps, meets
 from traces.explain.why import reason
 from traces.record.failure import ENABLED, JUDGED, STEP, Failure, failure_of, of_author
-from traces.record.runner import Mark, Runner, StepFailed
+from traces.record.runner import Known, Mark, Runner, StepFailed
 from traces.record.trace import JsonState, Step, StepWord, Trace, TraceError
 from traces.record.values import state_json
 from zabspec.language.reference import ERRORS, StateView
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 HOLDS, VIOLATED, UNDECIDED = "holds", "violated", "undecided"
-MOST_KEPT = 4096  # places that are kept, so that going back or on costs nothing
+MOST_KEPT = 1024  # places that are kept, so that going back or on costs nothing
 LONGEST = 2000  # steps of a walk
 
 
@@ -175,7 +175,7 @@ class Place:
     def unlisted(self) -> Failure | None:
         """The run-time error that is met in listing the possible steps; None: it meets none."""
         try:
-            list(self.walker.words(self.mark))
+            self.walker.words(self.mark)
         except ERRORS as error:
             return failure_of(self.walker.model, error, ENABLED)
         return None
@@ -306,59 +306,75 @@ class Walker:
 
     # --- steps -------------------------------------------------------------------------------------
 
-    def words(self, mark: Mark) -> Iterator[tuple[int, int]]:
-        """The step words possible where a run stands, as the world lists them, each alternative with its number of
-        alternatives.
+    def words(self, mark: Mark) -> list[int]:
+        """The step words possible where a run stands, without their choices, as the world lists them.
 
         Raises:
             RangeError, ZeroDivisionError: listing them meets a run-time error.
         """
-        names = self.model.program.python
-        out = [0] * (self.model.most_steps + 1)
-        names["enabled"](StateView(self.layout, mark.state), out)
-        for word in out[1 : out[0] + 1]:
-            choice, choices = 0, 1
-            found = []
-            while choice < choices:
-                after = StateView(self.layout, mark.state[: self.layout.size])
-                with suppress(*ERRORS):  # the runner says which; the alternatives are counted before one is taken
-                    names["apply"](after, word | choice << 32)
-                choices = max(choices, after.choices)
-                found.append(word | choice << 32)
-                choice += 1
-            yield from ((each, choices) for each in found)
+        self.runner.go_to(mark)
+        return self.runner.possible()
 
     def possible(self, place: Place) -> tuple[Possible, ...]:
         """The steps possible at a place, in their fixed order, each with what it does."""
         try:
-            listed = [(StepWord.of(word), choices) for word, choices in self.words(place.mark)]
+            listed = self.words(place.mark)
         except ERRORS:
             return ()
         nobody = self.model.configuration.nodes
-        listed.sort(key=lambda x: (is_fault(x[0]), nobody if x[0].process is None else x[0].process))
+
+        def rank(word: int) -> tuple[bool, int]:
+            said = StepWord.of(word)
+            return is_fault(said), nobody if said.process is None else said.process
+
+        out: list[Possible] = []
+        known = Known(listed, place.json)
+        for word in sorted(listed, key=rank):
+            out += self.alternatives(place, word, known, len(out))
+        return tuple(out)
+
+    def alternatives(self, place: Place, word: int, known: Known, first: int) -> list[Possible]:
+        """The alternatives of a step that is possible at a place, each with what it does.
+
+        Args:
+            word: the step, without a choice.
+            known: of the place.
+            first: the number of the first of them among all.
+        """
         broken = {v.property.name for v in place.verdicts if v.verdict == VIOLATED}
         before_budgets = dict(self.budgets(place.json))
-        out = []
-        for index, (word, choices) in enumerate(listed):
+        out: list[Possible] = []
+        choices = 1
+        while len(out) < choices:
+            chosen = word | len(out) << 32
             self.runner.go_to(place.mark)
             failure = None
             violates: tuple[str, ...] = ()
             try:
-                step = self.runner.step(word.word)
+                step = self.runner.step(chosen, known)
             except StepFailed as failed:
                 step, failure = failed.step, failed.failure
+                choices = max(choices, self.choices_of(place.mark, chosen))
                 if not failure.widen:
                     violates = (NO_RUNTIME_ERROR.name,)
             else:
                 state, before = self.runner.state, self.runner.before
+                choices = max(choices, state.choices)
                 violates = tuple(
                     p.name
                     for p in self.judged
                     if p.name not in broken and self.judge(p, state, before, premise=False)[0] == VIOLATED
                 )
             spends = tuple(n for n, left in self.budgets(step.state) if left != before_budgets[n])
-            out.append(Possible(index, step, choices, spends, failure, violates))
-        return tuple(out)
+            out.append(Possible(first + len(out), step, choices, spends, failure, violates))
+        return [replace(p, choices=choices) for p in out] if choices > 1 else out
+
+    def choices_of(self, mark: Mark, word: int) -> int:
+        """How many alternatives a step has that meets a run-time error, as far as it came."""
+        after = StateView(self.layout, mark.state[: self.layout.size])
+        with suppress(*ERRORS):
+            self.model.program.python["apply"](after, word)
+        return int(after.choices)
 
     def judge(
         self, p: Property, state: StateView, before: StateView | None, premise: bool = True
