@@ -400,22 +400,23 @@ def check(
             raise RequestError(str(problem)) from None
 
 
-def zookeeper(*issues: str, time_limit: float | None = None, split: bool = False) -> TrackRecord:
+def zookeeper(*issues: str, time_limit: float | None = None, split: bool = False, release: str = "") -> TrackRecord:
     """Find known bugs of ZooKeeper again: a release with every other known fix, without its own and with it.
 
     Args:
         issues: rows, such as `ZK-4643`, whose stories the answer tells; none: all rows.
         time_limit: seconds for each exploration.
         split: take each step by itself.
+        release: ask the rows of this one; empty: each of the release that it is on record for.
 
     Raises:
-        RequestError: there is no such row.
+        RequestError: there is no such row or release.
     """
     from checker.requests.zookeeper import ZookeeperRequest, answer
     from checker.zookeeper.answered import rows_result, story_parts
 
     with sentences():
-        request = ZookeeperRequest(issues, time_limit, split)
+        request = ZookeeperRequest(issues, time_limit, split, release)
         rows = list(answer(request))
         stories = [part for one in rows for part in story_parts(one)] if issues else []
         return TrackRecord(rows_result(request.as_json(), rows, split, stories), rows)

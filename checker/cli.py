@@ -25,36 +25,25 @@ from zabspec.signals import release
 
 __all__ = ["main"]
 
-# The subcommands, each with the module of `checker.commands` that has it.
-COMMANDS = {
-    "simulate": "simulate",
-    "sweep": "sweep",
-    "realise": "realise",
-    "replay": "replay",
-    "minimise": "minimise",
-    "export": "export",
-    "report": "report",
-    "bmc": "bmc",
-    "induct": "induct",
-    "prove": "prove",
-    "refine": "refine",
-    "quorums": "quorums",
-    "plan": "plan",
-    "judge": "judge",
-    "check": "check",
-    "audit": "audit",
-    "zookeeper": "zookeeper",
-    "reenact": "reenact",
-    "gallery": "gallery",
-    "init": "init",
-    "completion": "completion",
-    "variants": "listings",
-    "properties": "listings",
-}
+# The subcommands, by what they are for: each with the module of `checker.commands` that has it.
+GROUPS = {
+    "Servers of ZooKeeper": {
+        "audit": "audit", "quorums": "quorums", "plan": "plan", "zookeeper": "zookeeper", "reenact": "reenact",
+    },
+    "The protocol, and one with a rule changed": {
+        "variants": "listings", "properties": "listings", "gallery": "gallery", "walk": "walk", "graph": "graph",
+    },
+    "For every depth or size": {"prove": "prove", "refine": "refine", "induct": "induct", "bmc": "bmc"},
+    "A protocol of your own, and checks in continuous integration": {"init": "init", "check": "check"},
+    "Runs": {
+        "simulate": "simulate", "sweep": "sweep", "judge": "judge", "replay": "replay", "minimise": "minimise",
+        "realise": "realise", "export": "export", "report": "report",
+    },
+    "Your shell": {"completion": "completion"},
+}  # fmt: skip
 
 EXAMPLES = """\b
 Examples:
-  zabcheck --nodes 3 --depth 20            to depth 20, with the default budgets
   zabcheck --nodes 3 --timeouts 1 --crashes 0 --losses 0
                                            every state there is
   zabcheck --nodes 2 --timeouts 1 --crashes 0 --losses 0 --require-witness
@@ -66,13 +55,12 @@ Examples:
   zabcheck export run.trace.json --to mermaid
   zabcheck --nodes 2 --timeouts 0 --crashes 0 --losses 0 --network lossy --drops 1 --keep-going
                                            the shortest run for each property that breaks
-  zabcheck variants
 """
 
 
 @click.group(
     cls=Commands,
-    lazy=COMMANDS,
+    groups=GROUPS,
     invoke_without_command=True,
     epilog=EXAMPLES,
     context_settings={"max_content_width": 110},
@@ -180,6 +168,15 @@ Examples:
 @click.pass_context
 def main(ctx: click.Context, /, **options: Any) -> Answer:
     """Explore a protocol breadth-first and say which of the paper's properties hold.
+
+    \b
+    To begin with:
+      zabcheck --nodes 3 --depth 20               what holds, and what asks more
+      zabcheck audit DIR1 DIR2 DIR3               is my ensemble fine?
+      zabcheck zookeeper ZK-4643 --release 3.9.1  has it this bug; what mends it?
+      zabcheck variants joiner                    rules to change; what breaks
+      zabcheck init tpc.py                        a protocol of your own
+      zabcheck sweep runs --seeds 1:1001          how often does it break?
 
     Exit codes: 0 all held, 1 a violation was found and written down, 2 the question was wrong,
     3 no verdict.

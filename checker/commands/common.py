@@ -51,6 +51,7 @@ __all__ = [
 
 CLOSED = Answer(WRONG, notes=["stdout is closed: there is nowhere to answer"])
 FOLDER = Path(__file__).parent  # of subcommands
+LONGEST = 1000  # characters of a command's sentence, which is never cut
 MARK = "\n@click.command("  # a file that has it has a command of its name
 
 
@@ -59,20 +60,33 @@ class Commands(click.Group):
     reads on, and no traceback for Ctrl-C. A subcommand is imported when it is asked for.
 
     Args:
-        lazy: the subcommands in the order of `--help`, each with its module in `checker.commands`. Another is found by
-            lying there, in a file of its name.
+        groups: the subcommands in the order of `--help`, by what they are for, each with its module in
+            `checker.commands`. Another is found by lying there, in a file of its name.
     """
 
-    def __init__(self, *args: Any, lazy: Mapping[str, str], **settings: Any) -> None:
+    def __init__(self, *args: Any, groups: Mapping[str, Mapping[str, str]], **settings: Any) -> None:
         super().__init__(*args, **settings)
-        self.lazy = lazy
+        self.groups = groups
+        self.lazy = {name: module for group in groups.values() for name, module in group.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         there = (path for path in sorted(FOLDER.glob("[a-z]*.py")) if path.stem not in self.lazy.values())
         return [*self.lazy, *(path.stem.replace("_", "-") for path in there if MARK in path.read_text("utf-8"))]
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
-        return answered_by(super().get_help_option(ctx), ctx.get_help)
+        return answered_by(super().get_help_option(ctx), ctx.get_help, long=True)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, which a new reader looks for, and behind them the many options."""
+        names = self.list_commands(ctx)
+        groups = {**self.groups, "Others": [name for name in names if name not in self.lazy]}
+        for title, group in groups.items():
+            found = [(name, self.get_command(ctx, name)) for name in group]
+            rows = [(name, command.get_short_help_str(LONGEST)) for name, command in found if command is not None]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+        click.Command.format_options(self, ctx, formatter)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         name = cmd_name.replace("-", "_")
@@ -137,12 +151,16 @@ class Commands(click.Group):
         sys.exit(code)
 
 
-def answered_by(option: click.Option | None, text: Callable[[], str]) -> click.Option | None:
-    """Return an option whose text is an answer as any other; click would write it at once."""
+def answered_by(option: click.Option | None, text: Callable[[], str], long: bool = False) -> click.Option | None:
+    """Return an option whose text is an answer as any other; click would write it at once.
+
+    Args:
+        long: a terminal that is too small for it has a pager.
+    """
 
     def show(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         if value and not ctx.resilient_parsing:
-            raise Answered(Answer(HELD, [text()]))
+            raise Answered(Answer(HELD, [text()], long=long))
 
     if option is not None:
         option.callback = show

@@ -14,10 +14,16 @@ OF_PROTOCOL = click.option(
 )
 
 
+WORDS = click.argument("words", nargs=-1, metavar="[WORD]...")
+
+
 @click.command(cls=Subcommand)
+@WORDS
 @OF_PROTOCOL
-def variants(protocol: str | None) -> Answer:
-    """The protocols' variants: one rule changed in each."""
+def variants(words: tuple[str, ...], protocol: str | None) -> Answer:
+    """The protocols' variants: one rule changed in each.
+
+    With WORDs those that all of them are said of: zabcheck variants joiner proposals."""
     from checker.ci.variants import shown
     from zabspec.protocols.registry import NAMES, PROTOCOLS
 
@@ -34,20 +40,34 @@ def variants(protocol: str | None) -> Answer:
                 + [f"--{field.replace('_', '-')} {value}" for field, value in given.items()]
             )
             found = there.breaks if there is not None else ()
-            breaks = "holds" if v.safe else ", ".join(found) or NOBODY_SAID[bool(given)]
+            breaks = "nothing: it holds" if v.safe else ", ".join(found) or NOBODY_SAID[bool(given)]
             rows.append((chosen.name, name, v.rule, breaks, budget, " ".join(v.summary.split())))
-    return Answer(
-        HELD, [table(("protocol", "variant", "rule", "breaks", "shown within", "what is changed"), rows)], long=True
-    )
+    head = ("protocol", "variant", "rule", "breaks", "shown within", "what is changed")
+    return Answer(HELD, [table(head, having(words, rows, "variant"))], long=True)
 
 
 NOBODY_SAID = {True: "nothing within it", False: ""}  # of a text of somebody's own an exploration says what it breaks
 
 
+def having(words: tuple[str, ...], rows: list[tuple[str, ...]], what: str) -> list[tuple[str, ...]]:
+    """Return the rows that have all of some words, in any column and in any case.
+
+    Raises:
+        UsageError: none has.
+    """
+    found = [row for row in rows if all(word.lower() in " ".join(row).lower() for word in words)]
+    if not found:
+        raise click.UsageError(f"no {what} is described with {' and '.join(map(repr, words))}")
+    return found
+
+
 @click.command(cls=Subcommand)
+@WORDS
 @OF_PROTOCOL
-def properties(protocol: str | None) -> Answer:
-    """The properties, where the papers state them, and the premise that puts each to the test."""
+def properties(words: tuple[str, ...], protocol: str | None) -> Answer:
+    """The properties, where the papers state them, and the premise that puts each to the test.
+
+    With WORDs those that all of them are said of: zabcheck properties primary order."""
     from invariants import NO_RUNTIME_ERROR, PROPERTIES, properties_of
 
     own = protocol is not None and not protocol_named(protocol).declared.bounded_by_world
@@ -57,4 +77,5 @@ def properties(protocol: str | None) -> Answer:
             continue
         name = p.name if p.default else f"{p.name} ({'always' if p is NO_RUNTIME_ERROR else 'only if named'})"
         rows.append((name, p.source, p.premise, " ".join(p.statement.split())))
-    return Answer(HELD, [table(("property", "source", "premise", "statement"), rows)], long=True)
+    head = ("property", "source", "premise", "statement")
+    return Answer(HELD, [table(head, having(words, rows, "property"))], long=True)

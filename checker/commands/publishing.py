@@ -59,6 +59,7 @@ def publish(
     files: Mapping[str, Path] | None = None,
     more: Files = (),
     troubles: Sequence[str] = (),
+    long: bool = False,
 ) -> Answer:
     """Return a result as an answer, which `checker.ending.delivered` writes: text or JSON, and files.
 
@@ -66,6 +67,7 @@ def publish(
         files: by format.
         more: files that are written besides.
         troubles: what went wrong already, as the saving of a trace: the exit code is then 3.
+        long: what a person looks through: on a terminal that is too small it opens the pager.
 
     Raises:
         NoVerdict: what a format draws is not so.
@@ -75,7 +77,7 @@ def publish(
         NO_VERDICT if troubles else result.exit_code, as_json, lambda: json_of(result), lambda: shown(result),
         files=[*((path, formats[name].render(result)) for name, path in (files or {}).items()), *more],
         notes=[*(said for said in result.troubles if said), *troubles], indent=result.indent,
-        trouble=next(iter(troubles), ""),
+        trouble=next(iter(troubles), ""), long=long and not as_json,
     )  # fmt: skip
 
 

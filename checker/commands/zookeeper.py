@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["zookeeper"]
 
 HELP = "How long each exploration may take."
+RELEASE = "Ask the rows of this release, not of the one on record; of --residue, whose (the newest)."
 MATRIX = "Ask every row of every release instead; what is known is in FILE, and a run goes on where one was stopped."
 
 
@@ -39,11 +40,16 @@ MATRIX = "Ask every row of every release instead; what is known is in FILE, and 
 @click.option("--matrix", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help=MATRIX)
 @click.option("--stop-after", type=float, metavar="SECONDS", help="Begin no cell of it after that.")
 @click.option("--residue", is_flag=True, help="Ask what is left with all known repairs instead.")
-@shared.named("--release", "NUMBER", "Whose residue (the newest).", completing.zookeeper_releases)
+@shared.named(
+    "--release",
+    "NUMBER",
+    "Ask the rows of this release, not of the one on record; of --residue, whose (the newest).",
+    completing.zookeeper_releases,
+)
 @click.option("--drift", metavar="DIR", help="Say instead what a source tree of ZooKeeper changes of the text.")
 @shared.named("--against", "NUMBER", "With --drift: whose text (the tree's).", completing.zookeeper_releases)
 @click.option("--since", metavar="REV", help="With --drift: what changed since a git revision, or in A..B.")
-@click.option("--json", "as_json", is_flag=True, help="The residue, or the drift, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
 @click.option("--trace", type=PATH, metavar="FILE", help="Of one row: save the run that breaks the release.")
 @click.option("--html", "page", type=PATH, metavar="FILE", help="Of one row: its story and the run, as a page.")
 def zookeeper(
@@ -61,7 +67,7 @@ def zookeeper(
     """Known bugs of ZooKeeper, found again: a release with every other known fix, without its own and with it.
 
     A row that is named is a story: what happens, what a client loses, the run with the Java method of each step, and
-    what its fix changes.
+    what its fix changes. --release asks it of another release than that on record, of which nothing is expected.
 
     With --drift: the methods of ZooKeeper that the text cites, against their recorded digests.
 
@@ -76,21 +82,21 @@ def zookeeper(
         if issues or split or matrix is not None or stop_after is not None:
             raise click.UsageError("--residue asks its own lines, of merged steps")
         return whole_residue(ResidueRequest(release, time_limit), as_json)
-    if release or as_json:
-        raise click.UsageError("--release is for --residue, and --json for --residue and --drift")
     if matrix is not None:
-        if issues or split:
-            raise click.UsageError("--matrix asks every row, of merged steps")
+        if issues or split or release or as_json:
+            raise click.UsageError("--matrix asks every row of every release, of merged steps, and FILE has it as JSON")
         return whole_matrix(MatrixRequest(str(matrix), time_limit, stop_after))
     if stop_after is not None:
         raise click.UsageError("--stop-after is for --matrix")
     if trace is not None:
         check_writable(trace, "--trace", regular=True)
     check_page(page, [trace])
-    return rows(ZookeeperRequest(issues, time_limit, split), trace, page)
+    return rows(ZookeeperRequest(issues, time_limit, split, release), trace, page, as_json)
 
 
-def rows(request: ZookeeperRequest, saved: Path | None = None, page: Path | None = None) -> Answer:
+def rows(
+    request: ZookeeperRequest, saved: Path | None = None, page: Path | None = None, as_json: bool = False
+) -> Answer:
     """Which rows are found. 0: each as recorded; 1: one has changed; 3: one has no verdict.
 
     Args:
@@ -121,7 +127,8 @@ def rows(request: ZookeeperRequest, saved: Path | None = None, page: Path | None
             if run is None and (page is not None or saved is not None):
                 troubles.append(f"ZK-{one.row.issue} did not break, so there is no run to save or draw")
             status.update(f"ZK-{one.row.issue}: {len(asked)} rows are answered")
-    return publish(rows_result(request.as_json(), asked, request.split, stories), more=files, troubles=troubles)
+    result = rows_result(request.as_json(), asked, request.split, stories)
+    return publish(result, as_json, more=files, troubles=troubles, long=bool(stories))
 
 
 def whole_matrix(request: MatrixRequest) -> Answer:

@@ -403,7 +403,7 @@ def plural(count: int, noun: str) -> str:
         return f"1 {noun}"
     if noun.endswith("y"):
         return f"{count} {noun[:-1]}ies"
-    return f"{count} {noun}{'es' if noun.endswith(('sh', 'ss')) else 's'}"
+    return f"{count} {noun}{'es' if noun.endswith(('sh', 'ss', 'x')) else 's'}"
 
 
 def some(names: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import RequestError
 from checker.requests.request import Request, seconds
+from zabspec.authoring.declaration import ConfigError
 
 if TYPE_CHECKING:
     from checker.zookeeper.record import RowOutcome
@@ -24,6 +25,7 @@ class ZookeeperRequest(Request):
         issues: their numbers, with or without `ZK-` or `ZOOKEEPER-`; none: all rows.
         time_limit: seconds for each exploration.
         split: each step is one by itself, where some are merged otherwise.
+        release: ask the rows of this one; empty: each of the release that it is on record for.
     """
 
     kind: ClassVar[str] = "zookeeper"
@@ -31,9 +33,15 @@ class ZookeeperRequest(Request):
     issues: tuple[str, ...] = ()
     time_limit: float | None = None
     split: bool = False
+    release: str = ""
 
     def validate(self) -> None:
         seconds(self, "time_limit")
+        if self.release and not self.issues:
+            raise RequestError(
+                f"name the rows to ask of {self.release}: zabcheck zookeeper ZK-4643 --release {self.release}; "
+                "--matrix asks every row of every release, --residue what is left of one"
+            )
 
     def rows(self) -> list[Row]:
         """Return the rows.
@@ -54,8 +62,14 @@ def answer(request: ZookeeperRequest) -> Iterator[RowOutcome]:
     """Return an iterator that explores a row after another.
 
     Raises:
-        RequestError: an issue has no row.
+        RequestError: an issue has no row, or there is no such release.
     """
+    from checker.zookeeper.matrix import of_release
     from checker.zookeeper.record import ask
 
-    return (ask(row, request.time_limit, request.split) for row in request.rows())
+    rows = request.rows()
+    try:
+        asked = [of_release(row, request.release) if request.release else row for row in rows]
+    except ConfigError as problem:
+        raise RequestError(str(problem)) from None
+    return (ask(one, request.time_limit, request.split, one is row) for row, one in zip(rows, asked, strict=True))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from checker.ending import HELD, NO_VERDICT, VIOLATED
 from checker.report.promises import PAGE
-from checker.report.result import Part, StatedResult, Table, Verdict
+from checker.report.result import Part, StatedResult, Table, Verdict, Words
 from checker.zookeeper.record import MERGED
-from checker.zookeeper.story import methods, story
+from checker.zookeeper.story import headline, methods, story
 
 if TYPE_CHECKING:
     from checker.zookeeper.record import RowOutcome
@@ -21,7 +21,7 @@ def story_parts(one: RowOutcome) -> list[Part]:
     """Return the story of a row: what happens, the run, and the Java method of each step."""
     from traces import to_text
 
-    out: list[Part] = [Table(story(one))]
+    out: list[Part] = [Words([headline(one)]), Table(story(one))]
     run = one.without.trace
     if run is not None:
         out.append(to_text(run).rstrip())
@@ -83,7 +83,7 @@ def row_object(one: RowOutcome) -> dict[str, Any]:
     return {
         "row": f"ZK-{row.issue}", "release": row.release, "property": row.breaks, "depth": a.depth or None,
         "states": a.states, "fix": list(row.fix), "depth_with_fix": b.depth or None, "states_with_fix": b.states,
-        "reproduced": one.found, "as_recorded": one.as_recorded, "undecided": one.undecided,
+        "reproduced": one.found, "as_recorded": one.as_recorded if one.recorded else None, "undecided": one.undecided,
     }  # fmt: skip
 
 
@@ -97,6 +97,7 @@ def told(one: RowOutcome) -> tuple[str, ...]:
     row, a, b = one.row, one.without, one.repaired
     verdict = f"breaks at {b.depth}" if b.depth else b.trouble or "holds"
     state = ("found" if one.found else "not found") + ("" if one.as_recorded else ", CHANGED")
+    state += "" if one.recorded else ", not on record"
     state = "no verdict" if one.undecided else state
     return (
         f"ZK-{row.issue}", row.release, row.breaks, str(a.depth) if a.depth else a.trouble or "holds", f"{a.states:,}",

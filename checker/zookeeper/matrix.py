@@ -9,17 +9,18 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import FunctionType
 
 from checker.zookeeper.record import NEWEST, PROTOCOL, configuration, explored
+from checker.zookeeper.releases import variant_of
 from checker.zookeeper.rows import ROWS, USUAL, Row
 from traces.record.lines import NotRead, read_lines
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import sources_digest
 
-__all__ = ["BUGS", "RELEASES", "Cell", "read", "run", "same_text", "told"]
+__all__ = ["BUGS", "RELEASES", "Cell", "of_release", "read", "run", "same_text", "told"]
 
 SOURCES = ("zabspec", "invariants", "checker/explore", "checker/zookeeper")
 FURTHER = ("4394", "4882", "1291", "1282", "1413", "107")  # known fixes that rows name only where they have to
@@ -61,6 +62,16 @@ def repairs_of(row: Row) -> tuple[str, ...]:
         near = {name for name in out if fix in variants[name].over or name in variants[fix].over or name == fix}
         out = {name: None for name in out if name not in near}
     return tuple(out)
+
+
+def of_release(row: Row, number: str) -> Row:
+    """Return a row of another release, with every known fix that goes with its own, or the row itself if it is of this.
+
+    Raises:
+        ConfigError: there is no such release.
+    """
+    release = variant_of(PROTOCOL, number) or NEWEST
+    return row if release == row.release else replace(row, release=release, others=repairs_of(row), published="")
 
 
 def same_text(release: str, repairs: tuple[str, ...]) -> str:

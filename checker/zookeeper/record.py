@@ -47,13 +47,18 @@ class Outcome:
 
 @dataclass(frozen=True)
 class RowOutcome:
-    """A row, and what the release comes to without its fix, and with it; `split`: in the text that has each step by
-    itself."""
+    """A row, and what the release comes to without its fix, and with it.
+
+    Attributes:
+        split: in the text that has each step by itself.
+        recorded: the release is the row's own, whose outcome is on record; else there is nothing to differ from.
+    """
 
     row: Row
     without: Outcome
     repaired: Outcome
     split: bool = False
+    recorded: bool = True
 
     @property
     def found(self) -> bool:
@@ -66,7 +71,7 @@ class RowOutcome:
 
     @property
     def as_recorded(self) -> bool:
-        return (self.without.depth, self.repaired.holds) == (
+        return not self.recorded or (self.without.depth, self.repaired.holds) == (
             self.row.depth if self.split else self.row.merged,
             self.row.held,
         )
@@ -111,9 +116,10 @@ def explored(c: Configuration, name: str, seconds: float | None) -> Outcome:
     return Outcome(found.depth if found else 0, r.distinct, r.seconds, r.complete, trouble, trace)
 
 
-def ask(row: Row, seconds: float | None, split: bool = False) -> RowOutcome:
+def ask(row: Row, seconds: float | None, split: bool = False, recorded: bool = True) -> RowOutcome:
     """
     Args:
+        recorded: as of the outcome.
         seconds: how long each of the two explorations may take.
         split: of the text that has each step by itself, which has several times as many states.
     """
@@ -121,4 +127,4 @@ def ask(row: Row, seconds: float | None, split: bool = False) -> RowOutcome:
     without = explored(configuration(row.release, row.others, budget, split, row.start), row.breaks, seconds)
     mended = configuration(row.release, (*row.others, *row.fix), budget, split, row.start)
     repaired = explored(mended, row.breaks, seconds)
-    return RowOutcome(row, without, repaired, split)
+    return RowOutcome(row, without, repaired, split, recorded)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from checker.zookeeper.record import RowOutcome
     from traces import Trace
 
-__all__ = ["methods", "story"]
+__all__ = ["headline", "methods", "story"]
 
 TRACKER = "https://issues.apache.org/jira/browse/ZOOKEEPER-"
 # What a client may see of a violation, by property: no more than the property's statement implies.
@@ -53,10 +53,22 @@ def story(one: RowOutcome) -> list[tuple[str, str]]:
         ("release asked", row.release + (f" (as {', '.join(numbers)})" if len(numbers) > 1 else "")),
         ("other fixes in it", ", ".join(row.others)),
         ("its fix", "; ".join(f"{name}: {known[name].summary}" for name in row.fix)),
-        ("without its fix", said(one, False)),
+        ("without its fix" if one.recorded else "as it is", said(one, False)),
         ("with its fix", said(one, True)),
     ]
     return out
+
+
+def headline(one: RowOutcome) -> str:
+    """Return the answer in a sentence: whether the release has the bug, and what its fix changes."""
+    row, known = one.row, PROTOCOLS[PROTOCOL].variants
+    start = f"ZK-{row.issue} in {row.release} with {plural(len(row.others), 'other fix')}"
+    if one.without.trouble:
+        return f"{start}: no verdict: {one.without.trouble}"
+    if not one.without.depth:
+        return f"{start}: not there: {row.breaks} {said(one, False)}"
+    fix = "; ".join(f"{name}: {known[name].summary}" for name in row.fix)
+    return f"{start}: {row.breaks} {said(one, False)}; with its own fix ({fix}) it {said(one, True)}"
 
 
 def said(one: RowOutcome, fixed: bool) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import click
 import pytest
 from click.testing import Result
 
@@ -504,6 +505,31 @@ def test_the_tables_list_everything() -> None:
     assert "zabcheck --nodes 3 --depth 20" in text
     for option in (p for p in main.params if p.name != "help"):
         assert option.opts[0] in text
+
+
+def test_help_begins_with_the_commands_and_cuts_no_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a new reader looks for stands before the options, and each command in its group with all that it says."""
+    monkeypatch.setenv("COLUMNS", "80")
+    text = run("--help").stdout
+    before = " ".join(text.partition("\nOptions:\n")[0].split())
+    with click.Context(main) as ctx:
+        for name in main.list_commands(ctx):
+            command = main.get_command(ctx, name)
+            assert command is not None
+            assert f" {name} {command.get_short_help_str(1000)}" in before, name
+    assert [line for line in text.partition("Examples:")[0].splitlines() if len(line) > 80] == []
+    for line in text.partition("To begin with:")[2].partition("Exit codes")[0].splitlines():
+        if line.strip().startswith("zabcheck"):
+            assert line.split()[1] in {*main.list_commands(ctx), "--nodes"}, line
+
+
+def test_a_list_is_searched_by_words() -> None:
+    found = rows_of(run("variants", "JOINER", "proposals").stdout)
+    assert found[0].split()[1] == "propose-to-synced-only"
+    assert len(found) < len(rows_of(run("variants", "joiner").stdout)) < len(rows_of(run("variants").stdout))
+    assert_refused(
+        run("variants", "joiner", "no-such-word"), "no variant is described with 'joiner' and 'no-such-word'"
+    )
 
 
 def rows_of(table: str) -> list[str]:

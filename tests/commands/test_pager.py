@@ -57,6 +57,11 @@ def test_a_long_list_goes_to_the_pager(tmp_path: Path) -> None:
     assert piped.stdout == taken
 
 
+def test_so_does_the_help_of_all_commands(tmp_path: Path) -> None:
+    assert on_terminal(tmp_path, "-m", "zabcheck", "--help", PAGER=TAKES) == ""
+    assert (tmp_path / "taken").read_text().startswith("Usage: ")
+
+
 @pytest.mark.parametrize(
     ("given", "shown"),
     [

@@ -15,7 +15,7 @@ import pytest
 import invariants
 import traces
 import zabcheck
-from checker.cli import COMMANDS
+from checker.cli import main
 from checker.report.formats import registry as formats
 from checker.requests import kinds
 from zabspec.protocols.registry import NAMES, PROTOCOLS
@@ -27,7 +27,7 @@ PACKAGES = ("zabcheck", "checker", "traces", "invariants", "zabspec")
 
 # The modules that import others by a name they compute: whose names these are, and what they name.
 BY_NAME = {
-    "checker.commands.common": [("checker.cli", f"checker.commands.{module}") for module in COMMANDS.values()],
+    "checker.commands.common": [("checker.cli", f"checker.commands.{module}") for module in main.lazy.values()],
     "checker.report.formats.registry": [("checker.report.formats.registry", module) for module in formats.modules()],
     "checker.requests.kinds": [("checker.requests.kinds", module) for module in kinds.modules()],
     "invariants": [("invariants", module.__name__) for module in invariants.OTHERS],

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from checker.zookeeper.matrix import of_release
 from checker.zookeeper.rows import ROWS
 from checker.zookeeper.story import CLIENTS
 from invariants import properties_of
@@ -88,3 +89,20 @@ def test_a_story_is_of_one_row(folder: Path) -> None:
     for words in ((), (ROW, "ZK-4643"), ("--residue",)):
         assert_refused(run("zookeeper", *words, "--html", "run.html"), "--trace and --html are for one row")
     assert_refused(run("zookeeper", ROW, "--html", "none/run.html"), "none/run.html")
+
+
+@pytest.mark.slow(seconds=2)
+def test_a_row_is_asked_of_another_release(folder: Path) -> None:
+    """Nothing is on record of it, so nothing has changed, whatever is found."""
+    recorded = next(r for r in ROWS if f"ZK-{r.issue}" == ROW)
+    known = next(r for r in ROWS if r.issue == "4643")
+    assert of_release(known, "3.8.1") is known  # that of 3.9.1 by another number
+    assert of_release(known, "3.6.0") is not known
+    done = run("zookeeper", ROW, "--release", "3.9.5")
+    assert done.exit_code == 0, done.output
+    assert f"{ROW} in 3.9.4 with " in done.stdout
+    assert f"not there: {recorded.breaks} holds in all" in " ".join(done.stdout.split())
+    assert "not found, not on record" in " ".join(done.stdout.split())
+    assert "without its fix" not in done.stdout  # the release has it
+    assert_refused(run("zookeeper", ROW, "--release", "3.9.99"), "there is no release '3.9.99' in this text")
+    assert_refused(run("zookeeper", "--matrix", "m", "--release", "3.9.1"), "--matrix asks every row of every release")
