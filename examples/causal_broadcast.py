@@ -14,13 +14,25 @@ nothing of each other are delivered in any order, which strict causality does no
 from __future__ import annotations
 
 from zabcheck.language import (
-    Message, MessageName, Node, SetOf, State, Txn, Variant, abcast, abdeliver, declare, receives, send, step, stored,
+    Each, Field, Fields, Message, MessageType, Node, SetOf, Size, Txn, Variant, abcast, abdeliver, declare, receives,
+    send, step, stored,
 )  # fmt: skip
 
-PUT = MessageName("PUT")
+
+class PUT(MessageType):
+    txn: Txn
+    needs: set[int]
 
 
-def state(size):
+class State(Fields):
+    count: Each[Node, int]
+    known: Each[Node, set[int]]
+    held: Each[Node, Each[int, Txn]]
+    needs: Each[Node, Each[int, set[int]]]
+    TXNS: int
+
+
+def state(size: Size) -> list[Field]:
     return [
         stored("count", size.count, "transactions that it has broadcast"),
         stored("known", SetOf(size.txns), "what it has broadcast or delivered (index = value - 1)"),
@@ -29,11 +41,11 @@ def state(size):
     ]
 
 
-def messages(size):
+def messages(size: Size) -> list[Message]:
     return [Message("PUT", {"txn": size.txn, "needs": SetOf(size.txns)})]
 
 
-def epochs(size):
+def epochs(size: Size) -> int:
     return size.nodes
 
 

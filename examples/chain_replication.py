@@ -9,18 +9,32 @@ The chain gives processes an order, so the exploration runs without symmetry and
 from __future__ import annotations
 
 from zabcheck.language import (
-    Int, Message, MessageName, Node, Seq, State, Variant, action, broken, declare, ghost, observation, receives, safety,
-    send, stored,
+    Each, Field, Fields, Int, Message, MessageType, Node, Seq, Size, Variant, action, broken, declare, ghost,
+    observation, receives, safety, send, stored,
 )  # fmt: skip
 
-UPDATE, ACK = MessageName("UPDATE"), MessageName("ACK")
+
+class UPDATE(MessageType):
+    place: int
+    value: int
 
 
-def log(size):
+class ACK(MessageType):
+    place: int
+
+
+class State(Fields):
+    stored: Each[Node, list[int]]
+    acked: Each[Node, int]
+    answered: list[int]
+    written: list[int]
+
+
+def log(size: Size) -> Seq:
     return Seq(Int(0, size.puts), size.puts, "--puts")
 
 
-def state(size):
+def state(size: Size) -> list[Field]:
     return [
         stored("stored", log(size), "the updates it has, in order"),
         stored("acked", Int(0, size.puts), "how many of them it knows to be at the tail"),
@@ -33,7 +47,7 @@ def state(size):
     ]
 
 
-def messages(size):
+def messages(size: Size) -> list[Message]:
     return [
         Message("UPDATE", {"place": Int(0, size.puts), "value": Int(0, size.puts)}),
         Message("ACK", {"place": Int(0, size.puts)}),

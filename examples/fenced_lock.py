@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import NewType
 
 from zabcheck.language import (
-    NOBODY, Int, Message, MessageName, Node, NodeId, OneOf, Seq, State, Variant, action, broken, declare, ghost,
-    observation, only, receives, safety, send, stored, volatile,
+    NOBODY, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, OneOf, Seq, Size, Variant, action, broken,
+    declare, ghost, observation, only, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 Client = NewType("Client", Node)
@@ -22,10 +22,32 @@ Store = NewType("Store", Node)
 
 FREE, WAITING, HOLDING = range(3)
 
-ACQUIRE, GRANT, RELEASE, WRITE = (MessageName(n) for n in ("ACQUIRE", "GRANT", "RELEASE", "WRITE"))
+
+class ACQUIRE(MessageType): ...
 
 
-def state(size):
+class GRANT(MessageType):
+    number: int
+
+
+class RELEASE(MessageType):
+    number: int
+
+
+class WRITE(MessageType):
+    number: int
+
+
+class State(Fields):
+    holder: Each[Server, Client]
+    last: Each[Server, int]
+    fence: Each[Store, int]
+    mode: Each[Client, int]
+    number: Each[Client, int]
+    writes: list[int]
+
+
+def state(size: Size) -> list[Field]:
     number = Int(0, size.acquires, "--acquires")
     return [
         stored("holder", NodeId.of(size.nodes, "client"), "who has the lock", of="server"),
@@ -37,7 +59,7 @@ def state(size):
     ]
 
 
-def messages(size):
+def messages(size: Size) -> list[Message]:
     number = Int(0, size.acquires)
     return [Message("ACQUIRE", {}), *(Message(name, {"number": number}) for name in ("GRANT", "RELEASE", "WRITE"))]
 

@@ -15,20 +15,66 @@ the price.
 from __future__ import annotations
 
 from zabcheck.language import (
-    NODE, Bool, Field, Int, Message, MessageName, Node, Processes, Role, State, Variant, abcast, abdeliver, accept,
-    action, declare, end_pass, establish, forget, is_quorum, receives, send, step, stored, volatile,
+    NODE, Bool, Each, Field, Fields, Int, Message, MessageType, Node, Processes, Role, Size, Txn, Variant, abcast,
+    abdeliver, accept, action, declare, end_pass, establish, forget, is_quorum, receives, send, step, stored, volatile,
 )  # fmt: skip
 
-NEWEPOCH, ACK_E, NEWLEADER = MessageName("NEWEPOCH"), MessageName("ACK_E"), MessageName("NEWLEADER")
-PROPOSE, ACK, COMMIT = MessageName("PROPOSE"), MessageName("ACK"), MessageName("COMMIT")
+
+class NEWEPOCH(MessageType):
+    epoch: int
 
 
-def epochs(size):
+class ACK_E(MessageType):
+    epoch: int
+    current: int
+    log: list[Txn]
+
+
+class NEWLEADER(MessageType):
+    epoch: int
+    log: list[Txn]
+
+
+class PROPOSE(MessageType):
+    epoch: int
+    txn: Txn
+
+
+class ACK(MessageType):
+    epoch: int
+    length: int
+
+
+class COMMIT(MessageType):
+    epoch: int
+    length: int
+
+
+class State(Fields):
+    promised: Each[Node, int]
+    current: Each[Node, int]
+    log: Each[Node, list[Txn]]
+    delivered_length: Each[Node, int]
+    heard_epoch: Each[Node, Each[Node, int]]
+    heard: Each[Node, Each[Node, int]]
+    epoch: Each[Node, int]
+    supporters: Each[Node, set[Node]]
+    best: Each[Node, list[Txn]]
+    best_epoch: Each[Node, int]
+    leads: Each[Node, bool]
+    ready: Each[Node, bool]
+    informed: Each[Node, set[Node]]
+    committed: Each[Node, int]
+    count: Each[Node, int]
+    EPOCHS: int
+
+
+def epochs(size: Size) -> int:
     """Each takeover may begin one."""
     return max(1, size.takeovers)
 
 
-def state(size):
+def state(size: Size) -> list[Field]:
     log = size.history
     length = Int(0, log.capacity, "--txns")
     return [
@@ -52,7 +98,7 @@ def state(size):
     ]
 
 
-def messages(size):
+def messages(size: Size) -> list[Message]:
     length = Int(0, size.history.capacity, "--txns")
     return [
         Message("NEWEPOCH", {"epoch": size.epoch}),

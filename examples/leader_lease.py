@@ -9,16 +9,32 @@ Time is a field of the environment that a step of its own moves on, as often as 
 from __future__ import annotations
 
 from zabcheck.language import (
-    NOBODY, Int, Message, MessageName, Node, NodeId, Processes, State, Variant, action, broken, declare, environment,
-    environment_step, is_quorum, receives, safety, send, stored, volatile,
+    NOBODY, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, Processes, Size, Variant, action, broken,
+    declare, environment, environment_step, is_quorum, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 LEASE = 2
 
-ASK, GRANT = MessageName("ASK"), MessageName("GRANT")
+
+class ASK(MessageType):
+    asked_at: int
 
 
-def state(size):
+class GRANT(MessageType):
+    asked_at: int
+
+
+class State(Fields):
+    now: int
+    promised_to: Each[Node, Node]
+    promised_until: Each[Node, int]
+    asked_at: Each[Node, int]
+    granted: Each[Node, set[Node]]
+    lease: Each[Node, int]
+    TICKS: int
+
+
+def state(size: Size) -> list[Field]:
     time = Int(0, size.ticks + LEASE, "--ticks")
     return [
         environment("now", Int(0, size.ticks), "what every clock shows"),
@@ -30,7 +46,7 @@ def state(size):
     ]
 
 
-def messages(size):
+def messages(size: Size) -> list[Message]:
     time = Int(0, size.ticks)
     return [Message("ASK", {"asked_at": time}), Message("GRANT", {"asked_at": time})]
 

@@ -11,18 +11,34 @@ from __future__ import annotations
 from typing import NewType
 
 from zabcheck.language import (
-    NOBODY, Int, Message, MessageName, Node, NodeId, State, Variant, action, broken, declare, environment,
-    environment_step, only, processes, receives, safety, send, stored, volatile,
+    NOBODY, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, Size, Variant, action, broken, declare,
+    environment, environment_step, only, processes, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 Client = NewType("Client", Node)
 Server = NewType("Server", Node)
 
 LEASE = 2
-ASK, GRANT = MessageName("ASK"), MessageName("GRANT")
 
 
-def state(size):
+class ASK(MessageType):
+    asked_at: int
+
+
+class GRANT(MessageType):
+    asked_at: int
+
+
+class State(Fields):
+    now: int
+    holder: Each[Server, Client]
+    until: Each[Server, int]
+    asked_at: Each[Client, int]
+    lease: Each[Client, int]
+    TICKS: int
+
+
+def state(size: Size) -> list[Field]:
     time = Int(0, size.ticks + LEASE, "--ticks")
     return [
         environment("now", Int(0, size.ticks), "what every clock shows"),
@@ -33,7 +49,7 @@ def state(size):
     ]
 
 
-def messages(size):
+def messages(size: Size) -> list[Message]:
     return [Message(name, {"asked_at": Int(0, size.ticks)}) for name in ("ASK", "GRANT")]
 
 

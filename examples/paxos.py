@@ -14,24 +14,66 @@ slot, without waiting for the one before. That is safe as consensus, and keeps n
 from __future__ import annotations
 
 from zabcheck.language import (
-    Bool, Int, Message, MessageName, Node, NodeId, Processes, Seq, State, Txn, Variant, abcast, abdeliver, accept,
-    action, declare, end_leadership, end_pass, forget, is_quorum, receives, send, step, stored, volatile,
+    Bool, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, Processes, Seq, Size, Txn, Variant, abcast,
+    abdeliver, accept, action, declare, end_leadership, end_pass, forget, is_quorum, receives, send, step, stored,
+    volatile,
 )  # fmt: skip
 
-PREPARE, PROMISE = MessageName("PREPARE"), MessageName("PROMISE")
-ACCEPT, ACCEPTED, CHOSEN = MessageName("ACCEPT"), MessageName("ACCEPTED"), MessageName("CHOSEN")
+
+class PREPARE(MessageType):
+    ballot: int
 
 
-def ballots(size):
+class PROMISE(MessageType):
+    ballot: int
+    log: list[Txn]
+    accepted_in: list[int]
+
+
+class ACCEPT(MessageType):
+    ballot: int
+    slot: int
+    txn: Txn
+
+
+class ACCEPTED(MessageType):
+    ballot: int
+    slot: int
+
+
+class CHOSEN(MessageType):
+    slot: int
+    txn: Txn
+
+
+class State(Fields):
+    promised: Each[Node, int]
+    promised_to: Each[Node, Node]
+    log: Each[Node, list[Txn]]
+    accepted_in: Each[Node, list[int]]
+    ballot: Each[Node, int]
+    leads: Each[Node, bool]
+    supporters: Each[Node, set[Node]]
+    best: Each[Node, list[Txn]]
+    best_in: Each[Node, list[int]]
+    count: Each[Node, int]
+    acks: Each[Node, Each[int, set[Node]]]
+    learned: Each[Node, Each[int, Txn]]
+    executed: Each[Node, int]
+    CAMPAIGNS: int
+    TXNS: int
+
+
+def ballots(size: Size) -> Int:
     """A ballot: (round, proposer) as one number, so that no two proposers share one; 0 is none."""
     return Int(0, epochs(size), "--campaigns")
 
 
-def epochs(size):
+def epochs(size: Size) -> int:
     return size.nodes * max(1, size.campaigns)
 
 
-def state(size):
+def state(size: Size) -> list[Field]:
     slots, ballot = size.txns, ballots(size)
     log = Seq(size.txn, slots, "--txns")
     return [
@@ -54,7 +96,7 @@ def state(size):
     ]
 
 
-def messages(size):
+def messages(size: Size) -> list[Message]:
     slots, ballot = size.txns, ballots(size)
     slot = Int(0, max(0, slots - 1), "--txns")
     return [

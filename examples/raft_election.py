@@ -8,15 +8,36 @@ zabcheck --protocol raft_election.py --variant forgetful     a vote does not sur
 from __future__ import annotations
 
 from zabcheck.language import (
-    NOBODY, Bool, Int, Message, MessageName, Node, NodeId, OneOf, Processes, State, Variant, action, broken, declare,
-    forget, ghost, is_quorum, observation, receives, safety, send, stored, volatile,
+    NOBODY, Bool, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, OneOf, Processes, Size, Variant, action,
+    broken, declare, forget, ghost, is_quorum, observation, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 FOLLOWER, CANDIDATE, LEADER = range(3)
-REQUEST_VOTE, VOTE, HEARTBEAT = MessageName("REQUEST_VOTE"), MessageName("VOTE"), MessageName("HEARTBEAT")
 
 
-def state(size):
+class REQUEST_VOTE(MessageType):
+    term: int
+
+
+class VOTE(MessageType):
+    term: int
+    granted: bool
+
+
+class HEARTBEAT(MessageType):
+    term: int
+
+
+class State(Fields):
+    term: Each[Node, int]
+    voted_for: Each[Node, Node]
+    role: Each[Node, int]
+    votes: Each[Node, set[Node]]
+    led: Each[int, set[Node]]
+    ELECTIONS: int
+
+
+def state(size: Size) -> list[Field]:
     term = Int(0, size.elections, "--elections")
     return [
         stored("term", term, "the latest term it has seen (currentTerm)"),
@@ -27,7 +48,7 @@ def state(size):
     ]
 
 
-def messages(size):
+def messages(size: Size) -> list[Message]:
     term = Int(0, size.elections)
     return [
         Message("REQUEST_VOTE", {"term": term}),

@@ -9,14 +9,21 @@ The ring gives processes an order, so the exploration runs without symmetry and 
 from __future__ import annotations
 
 from zabcheck.language import (
-    NODE, Bool, Int, Message, MessageName, Node, State, Variant, action, broken, declare, ghost, observation, receives,
-    safety, send, stored, volatile,
+    NODE, Bool, Each, Field, Fields, Int, Message, MessageType, Node, Size, Variant, action, broken, declare, ghost,
+    observation, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
-TOKEN = MessageName("TOKEN")
+
+class TOKEN(MessageType): ...
 
 
-def state(size):
+class State(Fields):
+    has_token: Each[Node, bool]
+    inside: Each[Node, bool]
+    entered: Each[Node, int]
+
+
+def state(size: Size) -> list[Field]:
     return [
         stored("has_token", Bool(), "the token is here"),
         volatile("inside", Bool(), "it is in its critical section"),
@@ -24,7 +31,7 @@ def state(size):
     ]
 
 
-def messages(size):
+def messages(size: Size) -> list[Message]:
     return [Message("TOKEN", {})]
 
 

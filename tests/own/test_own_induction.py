@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.commands.init import START
 from checker.report.induction import answer_of, as_text
 from checker.symbolic import pool
 from checker.symbolic.assumptions import beside, sized
@@ -20,11 +19,12 @@ from checker.symbolic.solver import SolverAnswer
 from invariants import properties_of, property_named
 from invariants.binding import bound
 from invariants.inductive.argument import argument_of
+from tests.own.conftest import EARLIER
 from zabspec.authoring.declaration import ProtocolError
 from zabspec.language.sentences import sentence_of
 from zabspec.model import Configuration, Model
 
-TEXT = START.read_text(encoding="utf-8")
+TEXT = EARLIER.read_text(encoding="utf-8")
 WHY, VARIANT = "# --- why: an inductive invariant", "# --- with one rule changed"
 ALONE = TEXT[: TEXT.index(WHY)] + TEXT[TEXT.index(VARIANT) :]  # its property, and no clause
 

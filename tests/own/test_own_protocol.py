@@ -15,13 +15,13 @@ from click.testing import CliRunner
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from checker.cli import main
-from checker.commands.init import START
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
 from checker.explore.vacuous import vacuous
 from invariants import Property, binding, properties_of
+from tests.own.conftest import EARLIER
 from zabspec.authoring.checks import SIMULATED
 from zabspec.authoring.unused import unused
 from zabspec.language import LanguageError
@@ -30,7 +30,7 @@ from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.model import Cluster
 
 SCHEMA = Path(__file__).parents[2] / "checker" / "report" / "schema" / "report.schema.json"
-TEXT = START.read_text(encoding="utf-8")
+TEXT = EARLIER.read_text(encoding="utf-8")
 NO_LIMIT = Limits(None, None, None, None)
 
 

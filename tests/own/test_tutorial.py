@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import re
 from pathlib import Path
@@ -49,8 +50,10 @@ def test_the_protocol_has_as_many_lines_as_the_page_says() -> None:
     text = START.read_text(encoding="utf-8")
     text = text[text.index("# Where a process stands") : text.index("# --- what must hold")]
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    assert len(lines) <= 60
-    assert f"These are {len(lines)} lines." in PAGE
+    classes = [x for x in ast.parse(START.read_text(encoding="utf-8")).body if isinstance(x, ast.ClassDef)]
+    names = sum((x.end_lineno or 0) - x.lineno + 1 for x in classes)
+    assert len(lines) - names <= 60
+    assert f"These are {len(lines)} lines, {names} of them classes that name messages and fields." in PAGE
 
 
 def test_what_is_wrong_at_first_is_found_and_what_repairs_it_holds(tmp_path: Path) -> None:

@@ -9,12 +9,12 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.commands.init import START
+from tests.own.conftest import EARLIER
 from zabspec.authoring.declaration import ProtocolError
 from zabspec.authoring.unused import unused
 from zabspec.model import Configuration, Model
 
-TEXT = START.read_text(encoding="utf-8")
+TEXT = EARLIER.read_text(encoding="utf-8")
 CONNECTED = (Path(__file__).parent / "texts" / "one_value.py").read_text(encoding="utf-8")
 FORGOTTEN = TEXT.replace("@receives\ndef on_vote", "def on_vote")
 PASSED = FORGOTTEN.replace("def may_begin(", '''def answer(s: State, p: Node, q: Node, m: AnyMessage) -> None:

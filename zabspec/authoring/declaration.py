@@ -47,7 +47,13 @@ __all__ = [
     "volatile",
 ]
 
-F = TypeVar("F", bound=Callable[..., Any])  # a function of a protocol
+# What marks take, as tools see it: what acts for a process of some kind, what the environment does, and what looks.
+S = TypeVar("S")
+P = TypeVar("P")
+Step = TypeVar("Step", bound=Callable[[Any, Any], None])
+Change = TypeVar("Change", bound=Callable[[Any], None])
+Does = TypeVar("Does", bound=Callable[..., None])
+Looks = TypeVar("Looks", bound=Callable[..., bool])
 
 
 class ConfigError(ValueError):
@@ -249,6 +255,14 @@ def marked_bare(mark: str, function: object) -> None:
         raise ProtocolError(f"write @{mark}(...), with its parentheses")
 
 
+@overload
+def action(
+    *, when: Callable[[S, P], bool], budget: str = "", every: int = 40, name: str = "", fair: bool = True
+) -> Callable[[Callable[[S, P], None]], Callable[[S, P], None]]: ...
+@overload
+def action(
+    *, when: None = None, budget: str = "", every: int = 40, name: str = "", fair: bool = True
+) -> Callable[[Step], Step]: ...
 def action(
     bare: Callable[..., Any] | None = None,
     /,
@@ -258,15 +272,15 @@ def action(
     every: int = 40,
     name: str = "",
     fair: bool = True,
-) -> Callable[[F], F]:
+) -> Any:
     """Marks what a process p does by itself, `(s, p)`, whenever `when(s, p)` is so: as free as a receipt, or at the
     cost of one of a budget that `declare` names. `fair=False`: what it may do and need not (a request), where
     progress properties are checked; what costs a budget never needs to be done."""
     marked_bare("action", bare)
 
-    def mark(function: F) -> F:
+    def mark(function: Callable[..., None]) -> Callable[..., None]:
         made = Action(name or name_of(function), as_function(function), looks(when), budget, every, fair=fair)
-        function.made_action = made  # type: ignore[attr-defined]
+        vars(function)["made_action"] = made
         return function
 
     return mark
@@ -276,26 +290,26 @@ def environment_step(
     bare: Callable[..., Any] | None = None,
     /,
     *,
-    when: Callable[..., bool] | None = None,
+    when: Callable[[Any], bool] | None = None,
     budget: str = "",
     every: int = 40,
     name: str = "",
     everywhere: bool = False,
-) -> Callable[[F], F]:
+) -> Callable[[Change], Change]:
     """Marks what the environment does, `(s)`, whenever `when(s)` is so. It writes fields of the environment only;
     `everywhere`: those of processes too, at once, as an election does that is not modelled, or what the processes are
     found in at first."""
     marked_bare("environment_step", bare)
 
-    def mark(function: F) -> F:
+    def mark(function: Change) -> Change:
         made = Action(name or name_of(function), as_function(function), looks(when), budget, every, everywhere)
-        function.made_change = made  # type: ignore[attr-defined]
+        vars(function)["made_change"] = made
         return function
 
     return mark
 
 
-def receives(function: F) -> F:
+def receives(function: Does) -> Does:
     """Marks what a process does on receipt of the kind of message that its last parameter is annotated with:
     `(s, p, source, m: VOTE)`, or without the source."""
     function.receives = True  # type: ignore[attr-defined]
@@ -303,14 +317,14 @@ def receives(function: F) -> F:
 
 
 @overload
-def observation(bare: F, /) -> F: ...
+def observation(bare: Does, /) -> Does: ...
 @overload
-def observation(bare: None = None, /, **read_as: str) -> Callable[[F], F]: ...
-def observation(bare: F | None = None, /, **read_as: str) -> F | Callable[[F], F]:
+def observation(bare: None = None, /, **read_as: str) -> Callable[[Does], Does]: ...
+def observation(bare: Does | None = None, /, **read_as: str) -> Does | Callable[[Does], Does]:
     """Marks what handlers show the outside: `(s, p, ...)`. Its body writes ghosts; it is a row of event tables.
     `@observation(tree="exposed")`: a person reads its number `tree` as the values of the field `exposed` are read."""
 
-    def mark(function: F) -> F:
+    def mark(function: Does) -> Does:
         function.observes = True  # type: ignore[attr-defined]
         function.acts = ""  # type: ignore[attr-defined]  # whose it is, its reader says
         function.read_as = read_as  # type: ignore[attr-defined]
@@ -327,7 +341,7 @@ def safety(
     over: str = "state",
     premise: str = "",
     name: str = "",
-) -> Callable[[F], F]:
+) -> Callable[[Looks], Looks]:
     """Marks a property: true in every state (`over="state"`), of every observed history (`"history"`) or of every step
     (`"step"`, of `(before, event, after)`). Its docstring is its statement; `witness`, of the same parameters, says
     whether it is put to the test, in words by its own docstring.
@@ -338,7 +352,7 @@ def safety(
     if witness is None:
         raise ProtocolError("a property has a witness, which says whether a state puts it to the test: witness=...")
 
-    def mark(function: F) -> F:
+    def mark(function: Looks) -> Looks:
         if over not in (STATE, HISTORY, STEP):
             raise ProtocolError(f"a property is over state, history or step, not {over!r}")
         words = premise or (inspect.cleandoc(witness.__doc__ or "").split("\n")[0] or name_of(witness)).rstrip(".")
@@ -349,7 +363,7 @@ def safety(
     return mark
 
 
-def invariant(function: F) -> F:
+def invariant(function: Looks) -> Looks:
     """Marks a clause of an inductive invariant: true in every state, and kept by every step from any state in which all
     clauses are true. `induct` asks that; an exploration judges it where it is named. It may take messages beside the
     state, as a property of states may."""
@@ -358,7 +372,7 @@ def invariant(function: F) -> F:
     return function
 
 
-def progress(function: F) -> F:
+def progress(function: Looks) -> Looks:
     """Mark a progress property, `(s, p)`: True while p waits; none may wait for ever. Over connections it may take who
     the oracle names, `(s, p, named)`. Its docstring states what p waits for; `--live` checks it (docs/live.md)."""
     function.progress_property = ProgressProperty(name_of(function), "", function)  # type: ignore[attr-defined]

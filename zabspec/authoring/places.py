@@ -26,7 +26,7 @@ def misdeclared(name: str, what: tuple[str, ...], reason: str) -> ProtocolError:
         what: what is declared: `("field", "level")`, `("message", "VOTE")`, `("part", "VOTE", "yes")`,
             `("budget", "ticks")`, `("role", "client")`,
             `("argument", "nodes")` of `declare`, `("variant", "hasty")`, `("start", "led")`,
-            `("function", "state")`, `("constant", "IDLE")`.
+            `("function", "state")`, `("constant", "IDLE")`, `("class", "Entry")`.
         reason: what is wrong, and what to do.
     """
     place = place_of(name, what)
@@ -57,7 +57,7 @@ def place_of(name: str, what: tuple[str, ...]) -> Place | None:
         return None
     node = found[-1]  # of what is declared twice the second time
     place = place_at(file, node)
-    return Place(file, node.lineno) if isinstance(node, ast.FunctionDef) else place
+    return Place(file, node.lineno) if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else place
 
 
 def file_of(name: str) -> str:
@@ -89,6 +89,8 @@ def declared(tree: ast.Module, what: tuple[str, ...]) -> Iterator[ast.expr | ast
     kind, name = what[0], what[1]
     if kind == "function":
         yield from (x for x in tree.body if isinstance(x, ast.FunctionDef) and x.name == name)
+    elif kind == "class":
+        yield from (x for x in tree.body if isinstance(x, ast.ClassDef) and x.name == name)
     elif kind == "field":
         yield from (x for x in calls(tree, FIELDS) if names_it(x, name))
     elif kind == "message":

@@ -45,8 +45,8 @@ from zabspec.authoring.roles import RoleTypes, check_processes
 from zabspec.authoring.sources import Read
 from zabspec.authoring.unreceived import ANY, FOLLOWER, LEADER, TAKES_ALL, Sending, sendings, taken, unreceived
 from zabspec.language.expressions import KERNEL
-from zabspec.language.kinds import Int, Kind, Message, MessageUnion, Seq
-from zabspec.language.lang import Fields, MessageName
+from zabspec.language.kinds import Int, Kind, Message, MessageUnion, Record, Seq
+from zabspec.language.lang import Fields, MessageName, RecordName
 from zabspec.language.place import Place, relative
 from zabspec.language.schema import NODE, Field, Role
 from zabspec.language.source import LanguageError, definition, register_source
@@ -254,6 +254,7 @@ class ProtocolSource:
             raise self._failed("types", self.declared.types, problem) from None
         if not self.released:
             self._check_parts(size, fields, messages)
+            self._check_annotated(fields, types)
             messages = tuple(replace(m, to=self._only_end(m)) for m in messages)
         if self.unheard:
             raise with_place(self.name, self.unheard)
@@ -298,7 +299,6 @@ class ProtocolSource:
                 if name not in numbers:
                     said = f"@observation: state(size) has no field {name} of numbers"
                     raise misdeclared(self.name, ("function", shown.function.__name__), said)
-        self._check_annotated(fields)
         for message in messages:
             self._check_constant(message.name)
             self._check_parts_said(message)
@@ -354,30 +354,48 @@ class ProtocolSource:
             said = f"class {message.name} has the fields {', '.join(parts) or 'none'}, and the message {has}"
             raise misdeclared(self.name, ("message", message.name), f"{said}: make them alike")
 
-    def _check_annotated(self, fields: Iterable[Field]) -> None:
+    def _check_annotated(self, fields: Iterable[Field], types: Mapping[str, Any]) -> None:
         """
         Raises:
-            ProtocolError: the class `State` lacks a field or has one too many, or is wrong about which processes have.
+            ProtocolError: the class `State` lacks a field or has one too many, or is wrong about what a field has
+                entries for; or the class of a record is not what `types(size)` has by its name.
         """
+        for name, known in vars(self.module).items():
+            if isinstance(known, RecordName) and known.parts is not None:
+                self._check_record(name, known.parts, types.get(known.name))
         known = vars(self.module).get("State")
         if not isinstance(known, type) or not issubclass(known, Fields):
             return
         said: Mapping[str, str] = {name: str(text) for name, text in known.__annotations__.items()}
-        each = {f.name: f.axes[:1] == (NODE,) for f in fields}
-        for name, of_each in each.items():
+        wanted = {f.name: entries_of(f) for f in fields}
+        for name, entries in wanted.items():
             if name not in said:
                 raise misdeclared(self.name, ("field", name), f"class State has no {name}")
-            if of_each != said[name].startswith("Each["):
-                wanted = f"Each[{type_name(next(f.of for f in fields if f.name == name)) or 'Node'}, ...]"
-                told = f"is a field of each process: {wanted}" if of_each else "is not a field of each process"
+            if not said[name].startswith(entries) or (not entries and said[name].startswith("Each[")):
+                told = f"is {told_of(entries)}"
                 raise misdeclared(
                     self.name, ("field", name), f"class State says {name}: {said[name]}, and {name} {told}"
                 )
+        budgets = {f"{budget}_left" for budget in self.budgets}
         for name in said:
-            if name not in each and name.islower():
+            if name not in wanted and name.islower() and name not in budgets:
                 raise misdeclared(
                     self.name, ("function", "state"), f"class State says {name}, which state(size) has not"
                 )
+
+    def _check_record(self, name: str, parts: tuple[str, ...], kind: object) -> None:
+        """
+        Raises:
+            ProtocolError: a class says another record than `types(size)` has.
+        """
+        if not isinstance(kind, Record):
+            made = f'{{"{name}": Record("{name}", ...)}}'
+            said = f"{name} is no record of types(size): declare(..., types=...) names what makes {made}"
+            raise misdeclared(self.name, ("class", name), said)
+        if set(parts) != set(kind.fields):
+            has = ", ".join(kind.fields) or "none"
+            said = f"class {name} has the fields {', '.join(parts) or 'none'}, and the record {has}"
+            raise misdeclared(self.name, ("class", name), f"{said}: make them alike")
 
     def _check_reading(self, f: Field) -> None:
         """Check that the words for an entry of a field say each of its numbers."""
@@ -1099,6 +1117,22 @@ class _Reader:
                 if called is not None and not hasattr(called, "observes"):
                     ahead.append(called)
         return found
+
+
+def entries_of(f: Field) -> str:
+    """Return how the class `State` says what a field has entries for, as far as its kind: `Each[Node, Each[int,`."""
+    of_each = ["int" if isinstance(axis, int) else "Node" for axis in f.axes]
+    if f.axes[:1] == (NODE,) and f.of:
+        of_each[0] = type_name(f.of)
+    return " ".join(f"Each[{kind}," for kind in of_each)
+
+
+def told_of(entries: str) -> str:
+    """Return what a field is whose entries are those of `entries_of`, in a sentence."""
+    if not entries:
+        return "one field, which has no entries"
+    of = "of each number" if entries.startswith("Each[int,") else "of each process"
+    return f"a field {of}: {entries} ...{']' * entries.count('[')}"
 
 
 def is_renamed(name: str, function: FunctionType) -> bool:

@@ -6,7 +6,7 @@ Python. `docs/language.md` is the reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeVar, cast, dataclass_transform
 
 from zabspec.language.arrays import Bytes, Words
@@ -14,8 +14,8 @@ from zabspec.language.sentences import Broken
 
 __all__ = [
     "NOBODY", "AnyMessage", "Bytes", "Each", "Fields", "History", "Members", "MessageName", "MessageType", "Node",
-    "State", "Txn", "Words", "Zxid", "any_of", "any_process", "broken", "forget", "inlined", "is_a", "is_quorum",
-    "new_identity", "only", "processes", "provided", "step",
+    "RecordName", "RecordType", "State", "Txn", "Words", "Zxid", "any_of", "any_process", "broken", "forget", "inlined",
+    "is_a", "is_quorum", "new_identity", "only", "processes", "provided", "step",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -47,16 +47,39 @@ class MessageName:
         return self.name
 
 
-class _Named(type):
-    """Makes of `class VOTE(MessageType): yes: bool` the name of a message: to tools it is a class with these fields."""
+class RecordName:
+    """The name of a record kind; a program binds it to the record of its schema.
 
-    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
+    Attributes:
+        name: of the kind, as `types(size)` has it; empty: it is not known here.
+        parts: the names of its fields, where a class says them; None: it is not said.
+    """
+
+    def __init__(self, name: str = "", parts: tuple[str, ...] | None = None) -> None:
+        self.name, self.parts = name, parts
+
+    def __call__(self, **fields: Any) -> Any:
+        raise TypeError("a record is made inside a program only: see Program.load")
+
+
+class _Named(type):
+    """Makes of `class VOTE(MessageType): yes: bool` the name of a message, and of a subclass of `RecordType` that of a
+    record: to tools it is a class with these fields."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], *, record: bool = False) -> Any:
         """Return the name; of the base itself the class."""
+        parts = tuple(body.get("__annotations__", {}))
         if not bases:
             return super().__new__(cls, name, bases, body)
-        made = MessageName(name)
-        made.parts = tuple(body.get("__annotations__", {}))
-        return made
+        if getattr(bases[0], "is_record", False):
+            return RecordName(name, parts)
+        message = MessageName(name)
+        message.parts = parts
+        return message
+
+    def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], *, record: bool = False) -> None:
+        super().__init__(name, bases, body)
+        cls.is_record = record  # of the base itself: what is made of it is no class
 
 
 @dataclass_transform(kw_only_default=True)
@@ -69,11 +92,19 @@ class MessageType(metaclass=_Named):
         target: ClassVar[Any]
 
 
+@dataclass_transform(kw_only_default=True, order_default=True)
+class RecordType(metaclass=_Named, record=True):
+    """A record, for tools that check types: `class Entry(RecordType): term: int` names the record `Entry` of
+    `types(size)`."""
+
+
 class Fields:
     """What `State` is to tools that check types, `class State(Fields)`: every field of `state(size)` by name, and the
     constants that the source reads. A program never makes one."""
 
     NODES: int
+    MAJORITY: int
+    in_flight: Sequence[Any]  # over datagrams
 
 
 class Each(Protocol[I, V]):
@@ -84,15 +115,24 @@ class Each(Protocol[I, V]):
     def __setitem__(self, p: I, value: V, /) -> None: ...
 
 
-class _RecordName:
-    """The name of a record kind; a program binds it to the record of its schema."""
+if TYPE_CHECKING:
 
-    def __call__(self, **fields: Any) -> Any:
-        raise TypeError("a record is made inside a program only: see Program.load")
+    class Zxid(RecordType):
+        """The identity of a transaction: ordered, by its epoch first."""
 
+        epoch: int
+        counter: int
 
-Txn: Any = _RecordName()
-Zxid: Any = _RecordName()
+    class Txn(RecordType):
+        """A transaction <v, z>, with an identity that stands for v."""
+
+        epoch: int
+        counter: int
+        value: int
+
+else:
+    Txn = RecordName("Txn")
+    Zxid = RecordName("Zxid")
 
 
 def step(name: str) -> Callable[[F], F]:

@@ -336,7 +336,7 @@ def abcasts_left(s: State) -> bool:
 
 
 @provided(acts="p")
-def abcast(s: State, p: Node, epoch: int, counter: int) -> Txn:
+def abcast(s: State, p: Node, epoch: int, counter: int) -> Txn:  # type: ignore[empty-body]
     """Primary p abcasts a new transaction under zxid <epoch, counter>."""
 
 

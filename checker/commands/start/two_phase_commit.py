@@ -13,20 +13,37 @@ Then change a line. `docs/your-own-protocol.md` says what else there is.
 from __future__ import annotations
 
 from zabcheck.language import (
-    NODE, AnyMessage, Bool, Message, MessageName, Node, OneOf, Processes, State, Variant, action, broken, declare,
-    ghost, invariant, observation, receives, safety, send, stored, volatile,
+    NODE, AnyMessage, Bool, Each, Field, Fields, Message, MessageType, Node, OneOf, Processes, Size, Variant, action,
+    broken, declare, ghost, invariant, observation, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 # Where a process stands. The numbers are those of `OneOf` below.
 WORKING, PREPARED, COMMITTED, ABORTED = range(4)
 
-PREPARE, VOTE, DECISION = MessageName("PREPARE"), MessageName("VOTE"), MessageName("DECISION")
+
+class PREPARE(MessageType): ...
+
+
+class VOTE(MessageType):
+    yes: bool
+
+
+class DECISION(MessageType):
+    commit: bool
 
 
 # --- the state, declared once ---------------------------------------------------------------------
 
 
-def state(size):
+class State(Fields):
+    phase: Each[Node, int]
+    coordinates: Each[Node, bool]
+    agreed: Each[Node, set[Node]]
+    outcome: Each[Node, int]
+    begins_left: int
+
+
+def state(size: Size) -> list[Field]:
     """The fields of each process: `stored` survives a crash, `volatile` does not; a `ghost` is what observations
     write, and no handler may read it."""
     return [
@@ -37,7 +54,7 @@ def state(size):
     ]
 
 
-def messages(size):
+def messages(size: Size) -> list[Message]:
     return [Message("PREPARE", {}), Message("VOTE", {"yes": Bool()}), Message("DECISION", {"commit": Bool()})]
 
 
