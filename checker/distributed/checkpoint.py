@@ -270,6 +270,8 @@ def check_same(found: ExplorationTask, asked: ExplorationTask, level: Level, lim
         raise Refused(f"the checkpoint {where} is of another question: stuttering receipts are {what}")
     if found.wide != asked.wide:
         raise Refused(f"the checkpoint {where} has fingerprints of {128 if found.wide else 64} bits")
+    if found.reduction != asked.reduction:
+        raise Refused(f"the checkpoint {where} is of another search: it leaves out other states")
     if found.version != asked.version:
         raise Refused(f"the checkpoint {where} was made by another version of the protocol or of zabcheck")
     if limits.depth is not None and level.depth > limits.depth:

@@ -4,45 +4,53 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 from collections.abc import Sequence
 from functools import cache, cached_property
 from typing import Any
 
 from checker.distributed import kernel
-from checker.explore import compiled
+from checker.explore import ample_kernel, compiled, observer_kernel
 from checker.explore import kernel as explorer
+from checker.explore.ample import Narrowing
 from checker.explore.compiled import I64, PTR, Compiled
+from checker.explore.deliveries import DeliveryModel
 from invariants import properties_of, property_named
 from invariants.registry import STEP, Property
 from zabspec.language import derive, llvm_text
 from zabspec.language.tree import TypedProgram
 from zabspec.model import Configuration, Model
 
-__all__ = ["Code", "ExplorationTask", "OtherVersion", "WideCode", "code_for"]
+__all__ = ["AmpleCode", "Code", "ExplorationTask", "OtherVersion", "Reduction", "TaskCode", "WideCode", "code_for"]
 
 
 class OtherVersion(Exception):
     """What is compiled here is not what the question is about: a sentence."""
 
 
-class Code(Compiled):
-    """With fingerprints of 64 bits."""
+COLUMNS: dict[str, tuple[Any, ...]] = {
+    "columns": (None, PTR, I64, I64, I64, PTR, PTR),
+    "regrow": (None, PTR, I64, I64, PTR, I64, I64),
+    "second_fingerprint": (I64, PTR),
+}
+OF_ONE_PROCESS = (  # what explorers export that insert successors into their own tables
+    "insert", "rehash", "claim_states", "begin_gathering", "gather_states", "class_of_step", "visible_step",
+)  # fmt: skip
+
+
+class TaskCode(Compiled):
+    """What the tasks of every search have."""
 
     wide = False
     quick = False  # what a task does is large, and there are many at once
-    also_modules = (kernel,)
-    exports = {name: of for name, of in compiled.EXPORTS.items() if name not in ("insert", "rehash")} | {
-        "columns": (None, PTR, I64, I64, I64, PTR, PTR),
-        "regrow": (None, PTR, I64, I64, PTR, I64, I64),
-        "second_fingerprint": (I64, PTR),
-    }  # fmt: skip
 
     columns: Any
     regrow: Any
     second_fingerprint: Any
 
     def also_text(self) -> str:
-        return derive.hash_text(self.layout, "hash_second", 6) if self.wide else ""
+        second = derive.hash_text(self.layout, "hash_second", 6) if self.wide else ""
+        return "\n\n\n".join(text for text in (super().also_text(), second) if text)
 
     def also_key(self) -> tuple[object, ...]:
         return ("distributed", self.wide, *super().also_key())
@@ -53,7 +61,7 @@ class Code(Compiled):
 
     def also_facts(self, typed: TypedProgram) -> dict[str, Any]:
         portable = llvm_text.emit_program(typed, self.layout, set(self.exports), False)
-        return {"digest": hashlib.sha256(portable.encode()).hexdigest()[:32]}
+        return {**super().also_facts(typed), "digest": hashlib.sha256(portable.encode()).hexdigest()[:32]}
 
     @property
     def digest(self) -> str:
@@ -66,12 +74,75 @@ class Code(Compiled):
         """The properties of steps, as a mask."""
         return sum(1 << k for k, p in enumerate(self.properties) if p.of == STEP)
 
+    def begin(self, work: int) -> None:
+        """Prepare the memory that a task works in, at this address."""
+
+    def wanted_of(self, want: int) -> int:
+        """Return of the premises that are still to be met those whose meeting is seen in every state."""
+        return want
+
+
+class Code(TaskCode):
+    """With fingerprints of 64 bits."""
+
+    also_modules = (kernel,)
+    exports = {name: of for name, of in compiled.EXPORTS.items() if name not in OF_ONE_PROCESS} | COLUMNS
+
 
 class WideCode(Code):
     """With fingerprints of 128 bits."""
 
     wide = True
     header = explorer.CANDIDATE + 8
+
+
+class AmpleCode(TaskCode, Narrowing):
+    """With ample sets and classes of what was observed; no step sleeps.
+
+    Which steps sleep in a state depends on who found it first, and so on an order that owners would have to agree on;
+    which process is ample does not.
+    """
+
+    also_modules = (ample_kernel, observer_kernel, kernel)
+    exports = {name: of for name, of in Narrowing.exports.items() if name not in OF_ONE_PROCESS} | COLUMNS
+
+    @property
+    def digest(self) -> str:
+        text = f"{super().digest} {json.dumps(self.code.facts['classes'], sort_keys=True)}"
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+    @property
+    def merges(self) -> bool:
+        """Whether states are merged that differ in what was observed."""
+        return self.classes.classes > 0
+
+    def begin(self, work: int) -> None:
+        self.tell(work, self.merges)
+
+    def wanted_of(self, want: int) -> int:
+        return want & self.kept_premises if self.merges else want
+
+
+class WideAmpleCode(AmpleCode):
+    """With fingerprints of 128 bits."""
+
+    wide = True
+    header = explorer.CANDIDATE + 8
+
+
+@dataclasses.dataclass(frozen=True)
+class Reduction:
+    """How a search leaves out states.
+
+    Attributes:
+        wanted: the properties whose premises are still to be met, by name, in order.
+        merging: whether states are merged that differ in what was observed.
+        deliveries: whether each step says what it delivers.
+    """
+
+    wanted: tuple[str, ...]
+    merging: bool
+    deliveries: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,6 +158,7 @@ class ExplorationTask:
         version: of the program, as `Code.digest` says it.
         every_step: whether stuttering receipts are steps like others, where there may be any; None: there are none, or
             it was not written down, as of old.
+        reduction: how states are left out; None: every state is visited.
     """
 
     configuration: Configuration
@@ -96,6 +168,7 @@ class ExplorationTask:
     parts: int
     version: str
     every_step: bool | None = None
+    reduction: Reduction | None = None
 
     def as_json(self) -> dict[str, Any]:
         return {**dataclasses.asdict(self), "properties": list(self.properties)}
@@ -107,6 +180,8 @@ class ExplorationTask:
             ValueError, TypeError, KeyError: this is no question, or not one of this version.
         """
         values = {**data, "configuration": Configuration(**data["configuration"])}
+        if how := data.get("reduction"):
+            values["reduction"] = Reduction(**{**how, "wanted": tuple(how["wanted"])})
         return cls(**{**values, "properties": tuple(data["properties"])})
 
     @classmethod
@@ -124,18 +199,38 @@ class ExplorationTask:
         names = tuple(p.name for p in properties)
         return cls(configuration, names, code.symmetry, wide, parts, code.digest, code.stuttering_steps), asymmetry
 
+    def reduced(self, properties: Sequence[Property], reduction: Reduction) -> ExplorationTask:
+        """Return the search that leaves out states, of the same model.
+
+        Args:
+            properties: what it judges.
+        """
+        names = tuple(p.name for p in properties)
+        task = dataclasses.replace(self, properties=names, reduction=reduction)
+        return dataclasses.replace(task, version=made_for(task).digest)
+
+
+def made_for(task: ExplorationTask) -> TaskCode:
+    """Make the code of a task, whichever version it is of."""
+    known = properties_of(task.configuration.protocol)
+    known = (*known, *(q for p in known for q in p.follows_from))
+    properties = [property_named(name, known) for name in task.properties]
+    how = task.reduction
+    if how is None:
+        kind = WideCode if task.wide else Code
+        return kind(Model(task.configuration), properties, task.symmetry, bool(task.every_step))
+    model = (DeliveryModel if how.deliveries else Model)(task.configuration)
+    return (WideAmpleCode if task.wide else AmpleCode)(model, properties, task.symmetry, how.wanted, how.merging)
+
 
 @cache
-def code_for(question: ExplorationTask) -> Code:
+def code_for(question: ExplorationTask) -> TaskCode:
     """The code of a question: made once in a process.
 
     Raises:
         OtherVersion: this process has other texts than the one that asks.
     """
-    kind = WideCode if question.wide else Code
-    known = properties_of(question.configuration.protocol)
-    properties = [property_named(name, known) for name in question.properties]
-    code = kind(Model(question.configuration), properties, question.symmetry, bool(question.every_step))
+    code = made_for(question)
     if code.digest != question.version:
         raise OtherVersion("another version of zabcheck asked this")
     return code

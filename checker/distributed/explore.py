@@ -93,6 +93,8 @@ class SparkExplorer:
                 self.storage.create(folder_of(self.level.depth + 1))
                 answers = where.level(self.question, self.storage, self.level, watch)
                 level = self.next_level(self.level, answers)
+                if r.stopped:
+                    break
                 if where is not cluster or isinstance(where, Here):
                     answers = []  # that was this process
                 tasks += sum(a["cpu"] + sum(report["cpu"] for report in a["reports"]) for a in answers)
@@ -135,7 +137,8 @@ class SparkExplorer:
         """The initial state, judged, as the level of one owner."""
         code, question = self.code, self.question
         self.storage.create(folder_of(0))
-        fingerprint, state = code.canonical(code.model.program.initial().key())
+        initial = code.model.program.initial().key()
+        fingerprint, state = code.visited(initial)
         first = np.array([fingerprint & (1 << 64) - 1], np.uint64)
         second = None
         if question.wide:
@@ -153,9 +156,9 @@ class SparkExplorer:
             predecessors = self.storage.write(f"{name}.pred", [bytes(8)], 1)
             run = write_run(self.storage, f"{name}.run", [Fingerprints(first, second)], question.wide)
             parts.append(Part(states, predecessors, (run,)))
-        level = Level(0, parts, [1], [code.alike(state)], [0] * kernel.R_BROKEN)
+        level = Level(0, parts, [1], [code.alike(initial)], [0] * kernel.R_BROKEN)
         all_ = (1 << len(code.properties)) - 1 & ~code.of_steps
-        broken, met, error = code.judged_state(state, all_)
+        broken, met, error = code.judged_state(initial, all_)
         level.violations = {p.name: [] for k, p in enumerate(code.properties) if broken >> k & 1}
         if error:
             self.note_failure(level, (), error, here=True)

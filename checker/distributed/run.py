@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from checker.distributed.checkpoint import Checkpoint, Level, Refused, check_same, files_of
 from checker.distributed.cluster import Cluster
-from checker.distributed.code import ExplorationTask
-from checker.distributed.explore import SparkExplorer
+from checker.distributed.code import ExplorationTask, Reduction
+from checker.distributed.explore import Progress, SparkExplorer
 from checker.distributed.files import Damaged, StorageError
 from checker.distributed.fingerprints import MOST_PARTS
+from checker.distributed.narrowed import AmpleSparkExplorer
 from checker.distributed.storage import Storage
+from checker.explore.ample import conclusive
+from checker.explore.deliveries import DeliveryModel
+from checker.explore.narrowing import SMALL, Searched, first_limits, further, narrowed, outgrown
 from checker.explore.result import Exploration, Limits
+from checker.search.premises import depths_by_walks
 from invariants.registry import Property
 from traces.spark import SparkFailed
 from traces.spark.session import own_folder, session
-from zabspec.model import Configuration
+from zabspec.limits import Deadline
+from zabspec.model import Configuration, Model
 
 __all__ = ["Request", "explore_on_spark"]
 
@@ -36,6 +42,7 @@ class Request:
         wide: fingerprints of 128 bits.
         conf: further settings of the session.
         every_step: stuttering receipts are steps like others.
+        reduces: a model that turns out to be large is searched with ample sets, as far as that decides.
     """
 
     master: str
@@ -44,6 +51,7 @@ class Request:
     wide: bool = False
     conf: dict[str, str] = dataclasses.field(default_factory=dict)
     every_step: bool = False
+    reduces: bool = False
 
 
 def explore_on_spark(
@@ -73,28 +81,127 @@ def explore_on_spark(
         )
         if level is not None:
             check_same(found, question, level, limits, checkpoint.storage.where)
-        explorer: SparkExplorer | None = None
+        searches: Searches | None = None
         try:
             with session(request.master, brief=True, conf=request.conf, attempts=ATTEMPTS) as spark:
+                cluster = Cluster(spark)
                 if level is None:
                     question = dataclasses.replace(question, parts=usual_parts(spark.sparkContext.defaultParallelism))
                 else:
-                    damage = Cluster(spark).damage(checkpoint.storage, files_of(level))
-                    if damage:
-                        raise Refused(f"the checkpoint {checkpoint.storage.where} is damaged: {damage}")
-                    checkpoint.tidy(level, None)
-                explorer = SparkExplorer(question, checkpoint, level)
-                explorer.run(Cluster(spark), limits, keep_going, progress)
+                    check_whole(cluster, checkpoint, level)
+                searches = Searches(question, checkpoint, cluster, limits, progress)
+                if request.reduces:
+                    return searches.with_reduction(list(properties), level), asymmetry
+                return searches.run(SparkExplorer(question, checkpoint, level), limits, keep_going), asymmetry
         except KeyboardInterrupt:
-            if explorer is None:
+            if searches is None:
                 raise
-            explorer.result.stopped = "interrupted"
+            return searches.cut_short("interrupted"), asymmetry
         except (SparkFailed, StorageError, Damaged, Refused, OSError) as problem:
-            if explorer is None or explorer.level is None:
+            if searches is None or not searches.committed:
                 raise
-            explorer.result.stopped = str(problem) or type(problem).__name__
-        assert explorer is not None
-        return explorer.result, asymmetry
+            return searches.cut_short(str(problem) or type(problem).__name__), asymmetry
+
+
+@dataclass
+class Searches:
+    """The searches that one exploration makes, in one session.
+
+    Attributes:
+        question: the search of all states; `checkpoint`: where its levels are committed. Those of searches with ample
+            sets are in folders below.
+        limits: of all of them together.
+    """
+
+    question: ExplorationTask
+    checkpoint: Checkpoint[Storage]
+    cluster: Cluster
+    limits: Limits
+    progress: Progress | None
+    full: SparkExplorer | None = None  # the last search of all states
+    made: int = 0  # searches with ample sets
+
+    def __post_init__(self) -> None:
+        self.deadline = Deadline(self.limits.seconds, self.limits.spent)
+
+    @property
+    def committed(self) -> bool:
+        """Whether a level of the search of all states is committed."""
+        return self.full is not None and self.full.level is not None
+
+    def cut_short(self, why: str) -> Exploration:
+        """Return what the search of all states has found, for an exploration that something ended."""
+        assert self.full is not None
+        return dataclasses.replace(self.full.result, stopped=why)
+
+    def run(self, explorer: SparkExplorer, limits: Limits, keep_going: bool = False) -> Exploration:
+        """Search all states."""
+        self.full = explorer
+        return explorer.run(self.cluster, limits, keep_going, self.progress)
+
+    @property
+    def rest(self) -> Limits:
+        """The limits of a search that begins now."""
+        if self.limits.seconds is None:
+            return self.limits
+        return dataclasses.replace(self.limits, spent=self.limits.seconds - self.deadline.left())
+
+    def with_reduction(self, judged: Sequence[Property], level: Level | None) -> Exploration:
+        """Search all states; if there are many, with ample sets, and where these do not decide, all states after all.
+
+        Args:
+            level: the last that the search of all states has committed.
+
+        Raises:
+            RuntimeError: ample sets met a violation that is not one, which is an error of zabcheck.
+        """
+        full = SparkExplorer(self.question, self.checkpoint, level)
+        if level is None or sum(level.levels[:-1]) < SMALL:
+            first = self.run(full, first_limits(self.limits))
+            if not outgrown(first, self.limits) or first.violations or first.error:
+                return first
+            model = Model(self.question.configuration)
+            found = narrowed(model, judged, first, depths_by_walks, self.search)
+            if conclusive(found):
+                return found
+            if found.stopped and not found.apart:
+                suspected = found.suspected or tuple(found.violations)
+                return dataclasses.replace(further(first, found), suspected=suspected, violations=first.violations)
+        else:
+            found = Exploration(tuple(judged))
+        assert full.level is not None
+        everything = self.run(SparkExplorer(self.question, self.checkpoint, full.level), self.rest)
+        if everything.complete and (found.suspected or found.error) and not everything.violations:
+            raise RuntimeError(f"{found.error or ' and '.join(found.suspected)} with ample sets, and not without")
+        return everything
+
+    def search(self, model: Model, asked: Sequence[Property], unmet: Collection[str], merging: bool) -> Searched:
+        """Search with ample sets, from the start or from the last level that this search has committed."""
+        names = tuple(p.name for p in asked if p.name in unmet)
+        question = self.question.reduced(asked, Reduction(names, merging, isinstance(model, DeliveryModel)))
+        self.made += 1
+        where = self.checkpoint.storage
+        checkpoint = Checkpoint(dataclasses.replace(where, where=f"{where.where}/ample-{self.made}"))
+        checkpoint.storage.create()
+        level: Level | None = None
+        if checkpoint.depths():
+            found, level = checkpoint.last()
+            check_same(found, question, level, self.limits, checkpoint.storage.where)
+            check_whole(self.cluster, checkpoint, level)
+        explorer = AmpleSparkExplorer(question, checkpoint, level)
+        return Searched(explorer.run(self.cluster, self.rest, progress=self.progress), explorer.unforeseen)
+
+
+def check_whole(cluster: Cluster, checkpoint: Checkpoint[Storage], level: Level) -> None:
+    """Check that all files of a level are what was written, and remove what it does not need.
+
+    Raises:
+        Refused: one is not.
+    """
+    damage = cluster.damage(checkpoint.storage, files_of(level))
+    if damage:
+        raise Refused(f"the checkpoint {checkpoint.storage.where} is damaged: {damage}")
+    checkpoint.tidy(level, None)
 
 
 @contextmanager

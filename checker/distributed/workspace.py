@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from checker.distributed.checkpoint import Level
-from checker.distributed.code import Code, ExplorationTask
+from checker.distributed.code import ExplorationTask, TaskCode
 from checker.distributed.fingerprints import cell_of, cells, source_key
 from checker.distributed.kernel import SECONDS, Candidates
 from checker.distributed.storage import Storage
@@ -34,7 +34,7 @@ Row = dict[str, Any]
 class Table:
     """The fingerprints that a task has met: sixteen tables of one size, in one block."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: TaskCode) -> None:
         self.code = code
         self.width = 2 if code.wide else 1
         self.where = Block(8 * (SECONDS + 1))
@@ -74,7 +74,7 @@ class Table:
 class Columns:
     """What was found in one group and is not sent yet."""
 
-    def __init__(self, code: Code, section: int) -> None:
+    def __init__(self, code: TaskCode, section: int) -> None:
         self.code = code
         rows = CHUNK // LEAST_STATE + section // (code.header + 1)
         self.rows = rows
@@ -157,22 +157,23 @@ def packed_array(states: bytes, sizes: Any) -> Any:
     )
 
 
-def masks(code: Code, level: Level) -> tuple[int, int, int, int]:
+def masks(code: TaskCode, level: Level) -> tuple[int, int, int, int]:
     """The properties still to be judged, of states and of steps, and premises still to be met."""
     live = sum(1 << k for k, p in enumerate(code.properties) if p.name not in level.violations)
     want = sum(1 << k for k, p in enumerate(code.properties) if p.name not in level.witnessed)
     steps = code.of_steps
-    return live & ~steps, live & steps, want & ~steps, want & steps
+    return live & ~steps, live & steps, code.wanted_of(want & ~steps), want & steps
 
 
 class Workspace:
     """What a task needs room for. It is used again by the next task of the process: to get memory from
     the system takes longer than a small task."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: TaskCode) -> None:
         self.code = code
         self.section = code.numbers["MARGIN"] + SECTION
         self.work, self.out = Block(code.work), Block(GROUPS * self.section)
+        code.begin(self.work.address)
         self.filled = Block(8 * (GROUPS + 1))
         self.table = Table(code)
         self.groups = [Columns(code, self.section) for _ in range(GROUPS)]
@@ -209,11 +210,11 @@ class Workspace:
                     columns.clear()
 
 
-_workspaces: dict[Code, list[Workspace]] = {}  # that nobody uses now
+_workspaces: dict[TaskCode, list[Workspace]] = {}  # that nobody uses now
 
 
 @contextmanager
-def workspace_for(code: Code) -> Iterator[Workspace]:
+def workspace_for(code: TaskCode) -> Iterator[Workspace]:
     """A desk that nobody else uses meanwhile, empty."""
     free = _workspaces.setdefault(code, [])
     workspace = free.pop() if free else Workspace(code)

@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import factorial, prod
 from typing import Any
 
+from checker.explore.narrowing import SMALL
 from checker.explore.result import NOT_ASKED, Exploration, Limits
 from checker.explore.stuttering import EVERY_STEP, why_every_receipt
 from checker.explore.symmetry import asymmetry
 from checker.requests.exploration import ExploreRequest
-from checker.requests.restart import SMALL, not_begun, reduction_off
+from checker.requests.restart import not_begun, reduction_off
 from invariants import PROPERTIES
 from invariants.binding import full_namespace
 from invariants.registry import NO_RUNTIME_ERROR, Property

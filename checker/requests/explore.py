@@ -146,7 +146,8 @@ def explored_once(task: EngineTask) -> tuple[Exploration, int, str]:
     """Run the engine for as many properties as it can check at once; see `explored`."""
     from checker.explore.breadth_first import Explorer
     from checker.explore.interpret import Interpreter
-    from checker.requests.restart import first_limits, outgrown, reduction_off, restarted
+    from checker.explore.narrowing import first_limits, outgrown
+    from checker.requests.restart import reduction_off, restarted
     from checker.requests.running import failed_at_start, on_spark, out_of_time, ready_in_time
 
     model, judged, limits, request = task.model, task.judged, task.limits, task.request
@@ -157,7 +158,7 @@ def explored_once(task: EngineTask) -> tuple[Exploration, int, str]:
     if limits.seconds is not None and not ready_in_time(task, limits.seconds - limits.spent):
         return out_of_time(judged, limits, request.engine), 0, symmetry_off
     if request.engine == "spark":
-        exploration, asymmetry = on_spark(task)
+        exploration, asymmetry = on_spark(task, not reduction_off(model, limits, request))
         return exploration, 0, symmetry_off or asymmetry
     if request.engine == "interpret":
         if not symmetry_off:  # the compiled program says whether it is sound, for both engines

@@ -154,8 +154,11 @@ def out_of_time(judged: Sequence[Property], limits: Limits, engine: str) -> Expl
     return nothing
 
 
-def on_spark(task: EngineTask) -> tuple[Exploration, str]:
+def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
     """Explore on Spark; return the result, and why symmetry was not used although the request has it.
+
+    Args:
+        reduces: whether a model that turns out to be large is searched with ample sets.
 
     Raises:
         RequestError: Spark is not installed, or the checkpoint does not go with the request.
@@ -182,7 +185,7 @@ def on_spark(task: EngineTask) -> tuple[Exploration, str]:
     except NoSpark as problem:
         raise RequestError(str(problem)) from None
     wide = request.fingerprint == 128
-    where = Request(request.master, folder, request.resume, wide, every_step=request.every_step)
+    where = Request(request.master, folder, request.resume, wide, every_step=request.every_step, reduces=reduces)
     try:
         with task.watch.exploring() as progress:
             exploration, asymmetry = explore_on_spark(

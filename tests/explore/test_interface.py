@@ -10,7 +10,7 @@ from types import FunctionType
 import pytest
 
 from checker.distributed import kernel as distributed_kernel
-from checker.distributed.code import Code, WideCode
+from checker.distributed.code import AmpleCode, Code, WideCode
 from checker.explore import ample_kernel, compiled, interface, kernel, observer_kernel, sleep_kernel
 from checker.explore.ample import Narrowing
 from checker.explore.binding import Constant, NotBound, WrongBinding, is_declared, signature
@@ -111,7 +111,7 @@ def test_an_operation_on_memory_is_refused_in_python() -> None:
 
 
 @pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize("kind", [Compiled, Reducing, Narrowing, Code, WideCode, SearchCode, LiveCode])
+@pytest.mark.parametrize("kind", [Compiled, Reducing, Narrowing, Code, WideCode, AmpleCode, SearchCode, LiveCode])
 def test_every_kernel_is_bound(kind: type[Compiled]) -> None:
     if kind is SearchCode:
         with pytest.raises(Bound):

@@ -1,0 +1,69 @@
+"""Breadth-first exploration on Spark with ample sets and classes of what was observed: fewer states, all verdicts.
+
+Which process is ample, and of which class a value is, follows from the state alone (docs/reduction.md), so a task
+decides it by itself. What such a search finds violated, or does not reach, is for a search of all states.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from checker.distributed.checkpoint import Checkpoint, Level
+from checker.distributed.cluster import Cluster, Here
+from checker.distributed.code import AmpleCode, ExplorationTask
+from checker.distributed.explore import Progress, SparkExplorer
+from checker.distributed.storage import Storage
+from checker.explore import kernel
+from checker.explore.result import Exploration, Limits
+
+__all__ = ["AmpleSparkExplorer"]
+
+
+class AmpleSparkExplorer(SparkExplorer):
+    """Explores with ample sets. Of a violation it knows the name, and not the steps.
+
+    Attributes:
+        unforeseen: something was observed that has no class, and nothing else stands against the search.
+    """
+
+    code: AmpleCode
+
+    def __init__(self, question: ExplorationTask, checkpoint: Checkpoint[Storage], level: Level | None = None) -> None:
+        super().__init__(question, checkpoint, level)
+        self.unforeseen = False
+
+    def run(
+        self, cluster: Cluster | Here, limits: Limits, keep_going: bool = False, progress: Progress | None = None
+    ) -> Exploration:
+        """As without ample sets; it ends at the first level with a violation."""
+        assert not keep_going  # what comes after a violation is of no class
+        code, r = self.code, super().run(cluster, limits, keep_going, progress)
+        r.reduced = True
+        r.ample_off = code.code.facts["none_free"]
+        r.narrowed = not r.ample_off or code.merges
+        r.merged = code.classes.sentence() if code.merges else ""
+        r.suspected = tuple(r.violations)
+        if code.merges and r.violations.keys() & (alone := set(code.broken_by_values)):
+            r.suspected, r.suspects_one = (*sorted(r.violations.keys() | alone),), True
+            r.witnessed = {name: depth for name, depth in r.witnessed.items() if depth < r.depth}
+        return r
+
+    def next_level(self, level: Level, answers: list[dict[str, Any]]) -> Level:
+        words = [report["words"] for answer in answers for report in answer["reports"]]
+        apart, classless = (any(w[at] for w in words) for at in (kernel.R_APART, kernel.R_CLASSLESS))
+        self.unforeseen = classless and not apart
+        if apart or classless:
+            self.result.apart = True
+            self.result.stopped = "steps may not change places"
+        return super().next_level(level, answers)
+
+    def broken_state(self, new: Level, answers: list[dict[str, Any]], k: int) -> list[int] | None:
+        return [] if any(k in answer["broken"] for answer in answers) else None
+
+    def broken_step(self, level: Level, words: list[list[int]], k: int) -> list[int] | None:
+        return [] if any(w[kernel.R_BROKEN + k] for w in words) else None
+
+    def note_errors(self, level: Level, new: Level, words: list[list[int]]) -> None:
+        noted = [w[at] for w in words for at in (kernel.R_ERROR, kernel.R_FAILED) if w[at]]
+        if noted:
+            new.error = self.code.said_of(noted[0])
