@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any
@@ -18,7 +18,7 @@ from traces.record.trace import text_of
 from traces.walk.address import Address
 from traces.walk.compare import Comparison, compared
 from traces.walk.cover import NEVER, POSSIBLE, RAN, CoveredFunction, covered
-from traces.walk.saved import trace_of
+from traces.walk.saved import check_current, trace_of
 from traces.walk.view import about, drawn, shown
 from traces.walk.walker import Place
 
@@ -63,6 +63,7 @@ class Service:
             "trace": self.trace,
             "page": self.page,
             "cover": self.cover,
+            "lines": self.lines,
             "watch": self.watch,
             "reload": self.reload,
             "compare": self.compare,
@@ -119,14 +120,13 @@ class Service:
 
     def cover(self, given: Fields) -> dict[str, Any]:
         """Which lines of the protocol ran on the way to a place."""
-        with self.serving.at(Address.read(given.text("address"))) as (_, here, _):
-            functions = covered(here)
-        return {
-            "functions": [
-                {"name": f.name, "file": f.file, "lines": [list(line) for line in f.lines], **counts(f)}
-                for f in functions
-            ]
-        }
+        with self.serving.at(Address.read(given.text("address"))) as (found, here, _):
+            check_current(found.walker)
+            return {"functions": functions_told(covered(here))}
+
+    def lines(self, given: Fields) -> dict[str, Any]:
+        """Begin to look for lines and steps that never run."""
+        return {"job": self.jobs.lines(Address.read(given.text("address")))}
 
     def watch(self, given: Fields) -> dict[str, Any]:
         """Whether the source of a model is another by now."""
@@ -202,7 +202,12 @@ class Service:
 
     def progress(self, given: Fields) -> dict[str, Any]:
         """How far a job is."""
-        return self.jobs.told(given.number("job", 1, 1 << 30))
+        told = self.jobs.told(given.number("job", 1, 1 << 30))
+        looked = told.pop("looked", None)
+        if looked is None:
+            return told
+        shown = {"functions": functions_told(looked.functions), "steps": list(looked.never)}
+        return told | shown | {"complete": looked.complete}
 
     def cancel(self, given: Fields) -> dict[str, Any]:
         """End a job."""
@@ -253,6 +258,11 @@ def sentence_of(c: Comparison, steps: int) -> str:
     if c.refused:
         return f"{where}; the other model does not take step {len(c.end.path) + 1} ({c.refused})."
     return f"{where}; both take all {steps} steps."
+
+
+def functions_told(functions: Iterable[CoveredFunction]) -> list[dict[str, Any]]:
+    """Functions with their lines marked, as the page has them."""
+    return [{"name": f.name, "file": f.file, "lines": [list(line) for line in f.lines], **counts(f)} for f in functions]
 
 
 def counts(f: CoveredFunction) -> dict[str, int]:

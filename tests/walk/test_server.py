@@ -7,6 +7,7 @@ import random
 import time
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from checker.walk.page import ASSETS, MODULES, joined, opened
 from checker.walk.searching import searched, words_of_search
 from checker.walk.served import address_of
 from checker.walk.service import Service
-from tests.models import much
+from tests.models import model, much, python_successors
 from tests.walk.asking import BROKEN, HOST, OWN, TOKEN, Query, Response, ask, served
 from traces import read_trace, verify
 from traces.replay.replay import replay
@@ -425,3 +426,38 @@ def test_lines_that_ran_are_told_from_those_that_might() -> None:
     assert not {"state", "messages", "always"} & functions.keys()  # what declares, and properties, no step runs
     before = {f["name"]: f for f in get("cover", address=start).json["functions"]}
     assert before["campaign"]["ran"] == 0 < before["campaign"]["possible"]
+
+
+def run_through(app: Guard, address: str) -> Any:
+    """What came of looking for lines that never run."""
+    job = ask(app, Query("lines", {"address": address})).json["job"]
+    while (now := ask(app, Query("progress", {"job": job})).json)["state"] == "running":
+        time.sleep(0.02)
+    return now
+
+
+def test_a_line_that_no_run_reaches_is_found() -> None:
+    """Of two processes no candidate hears of another leader of its term, which has its vote: that line is the only one
+    that did not run in all states; with fewer states no line is said never to run, and where every line ran no more is
+    looked at."""
+    own = WalkRequest(ModelRequest(OWN.model.protocol, nodes=2, budgets={"crashes": 0}))
+    found = run_through(served(own)[1], address_of(own).text)
+    missing = {f["name"]: [line[1] for line in f["lines"] if line[2] == "never"] for f in found["functions"]}
+    assert {name: lines for name, lines in missing.items() if lines} == {
+        "on_heartbeat": ["        s.role[p] = FOLLOWER"]
+    }
+    assert found["complete"]
+    c = own.configuration()
+    edge = [model(c).program.initial().key()]
+    states = set(edge)
+    while edge:
+        edge = list(
+            {after[: model(c).program.layout.size] for data in edge for _, after in python_successors(c, data)} - states
+        )
+        states |= set(edge)
+    assert found["sentence"].startswith(f"1 line never ran: all {len(states)} states that there are within the budgets")
+    few = run_through(served(own, bounds=Bounds(threads=1, max_states=3))[1], address_of(own).text)
+    assert not few["complete"]
+    assert "1 line did not run in 100 random walks and 3 states: these are not all" in few["sentence"]
+    every = run_through(server()[1], address_of(OWN).text)
+    assert every["sentence"].startswith("every line and every step ran, within")

@@ -20,6 +20,9 @@
     if (r.height < 43.9 || r.width < 43.9) out.push(`no target: ${e.tagName} ${e.textContent.slice(0, 30)} ${r.width.toFixed(0)}x${r.height.toFixed(0)}`);
     if (!(e.textContent.trim() || e.getAttribute("aria-label") || e.labels?.length)) out.push(`no name: ${e.outerHTML.slice(0, 60)}`);
   }
+  const marks = [...document.querySelectorAll("header, main, section[aria-label], section[aria-labelledby], [role=region]")].filter(seen);
+  const called = marks.map(e => e.getAttribute("aria-label") || document.getElementById(e.getAttribute("aria-labelledby"))?.textContent || e.tagName);
+  if (new Set(called).size < called.length) out.push(`two landmarks of one name: ${called.join(", ")}`);
   const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
   if (new Set(ids).size < ids.length) out.push("an id twice");
   for (const e of document.querySelectorAll("[aria-labelledby]")) if (seen(e) && !document.getElementById(e.getAttribute("aria-labelledby"))) out.push(`labelled by nothing: ${e.id}`);
