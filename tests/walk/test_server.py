@@ -150,9 +150,13 @@ def hostile(source: random.Random) -> Query:
     elif kind == 4:
         asked.what = source.choice(PATHS)
     elif kind == 5:
-        asked.what = source.choice(["view", "trace", "page", "job"])
+        asked.what = source.choice(["view", "trace", "page", "job", "cover", "lines", "pair"])
+        address = source.choice(ADDRESSES)
         asked.body = {
-            "address": source.choice(ADDRESSES),
+            "address": address,
+            "left": START,
+            "right": address,
+            "leads": "left",
             "levels": 1,
             "goal": "violation",
             "property": "",
@@ -165,8 +169,9 @@ def hostile(source: random.Random) -> Query:
         )  # fmt: skip
         asked.what = source.choice(sorted({*server()[0].does} - {"start"}))
     else:
-        asked.what = source.choice(["page", "job", "progress", "cancel", "search", "compare"])
+        asked.what = source.choice(["page", "job", "progress", "cancel", "search", "compare", "pair"])
         asked.body = {
+            "left": START, "right": START, "leads": source.choice([1, "x", None]),
             "expression": source.choice([1, None, "", "some p:", "\0", "s.role", "a" * 900]),
             "other": source.choice([1, None, "", "zab?x", START, "nothing"]),
             "address": START, "levels": source.choice([0, 3, -1, True, "1", 1.5, None]),
@@ -373,6 +378,28 @@ def test_two_models_differ_at_the_rule_that_is_changed() -> None:
     assert same["taken"] == 11
     assert same["first"]["at"] == 1  # who waits may give up: here first, and in every state after it
     assert same["first"]["right"] == ["p0: timeout"]
+
+
+def test_side_by_side_one_follows_the_other() -> None:
+    """Whichever leads, the other follows it as far as it has its steps; steps and fields that differ are named at the
+    places where both then stand. Two places of one model stand beside each other too."""
+    sound = get("others", address=START).json["others"][0][1]
+    led = get("pair", left=f"{START}&at=2&way=000", right=sound, leads="left").json
+    assert get("view", address=led["follows"]).json["place"]["depth"] == 2
+    assert (led["together"], led["refused"], led["first"]) == (True, "", 2)
+    assert led["marks"]["left"] == {"depth": 2, "steps": [0], "fields": ["stage", "new_epoch", "to_follower"]}
+    assert led["marks"]["right"] == {"depth": 2, "steps": [], "fields": ["stage", "new_epoch", "to_follower"]}
+    early = get("pair", left=f"{START}&at=1&way=000", right=sound, leads="left").json
+    assert get("view", address=early["follows"]).json["place"]["depth"] == 1
+    assert early["marks"]["left"] == early["marks"]["right"] == {"depth": 1, "steps": [], "fields": []}
+    beyond = get("pair", left=sound, right=f"{START}&at=3&way=000", leads="right").json
+    assert get("view", address=beyond["follows"]).json["place"]["depth"] == 2
+    assert (beyond["together"], beyond["marks"]["left"]["depth"], beyond["marks"]["right"]["depth"]) == (False, 2, 3)
+    assert "The left does not take step 3" in beyond["sentence"]
+    alone = get("pair", left=f"{START}&at=1&way=0", right=f"{START}&at=1&way=2", leads="").json
+    assert (alone["first"], alone["follows"], alone["together"]) == (None, "", False)
+    assert "role" in alone["marks"]["left"]["fields"]
+    assert alone["sentence"].startswith("Each goes on alone.")
 
 
 # --- a file that is edited -------------------------------------------------------------------------

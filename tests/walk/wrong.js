@@ -1,7 +1,7 @@
 // Everything of a page that is too small, too wide, too pale, or has no name; nothing: all is well.
 (() => {
   const out = [], seen = e => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length;
-  if (document.documentElement.scrollWidth > innerWidth) out.push(`scrolls sideways: ${document.documentElement.scrollWidth}`);
+  if (document.documentElement.scrollWidth > document.documentElement.clientWidth) out.push(`scrolls sideways: ${document.documentElement.scrollWidth}`);
   const solid = e => { for (; e; e = e.parentElement) { const c = channels(getComputedStyle(e).backgroundColor); if (c[3] !== 0) return c; } return [255, 255, 255]; };
   const channels = said => { const c = said.match(/[\d.]+/g).map(Number); return c.length === 3 ? [...c, 1] : c; };
   const light = c => c.slice(0, 3).map(v => v / 255).map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4).reduce((s, v, k) => s + v * [.2126, .7152, .0722][k], 0);

@@ -1,5 +1,7 @@
 // What is asked beside the walk: keys, ways to a property, what to save.
 import { announce, find, make } from "./dom.js";
+import { pairOf } from "./pair.js";
+import { readAddress, standing } from "./address.js";
 
 let asked = "";
 const KEYS = [
@@ -157,7 +159,7 @@ export async function compare(backend, view, go, open) {
     result.replaceChildren("walking ...");
     try {
       const other = field.value.trim();
-      result.replaceChildren(...told(await backend.ask("compare", {address: view.address, other}), go, open));
+      result.replaceChildren(...told(await backend.ask("compare", {address: view.address, other}), view, go, open));
     } catch (problem) {
       result.replaceChildren(make("p", {class: "bad"}, problem.message));
     }
@@ -167,8 +169,15 @@ export async function compare(backend, view, go, open) {
     make("p", {id: "other-help", class: "faint"}, "Such as zookeeper?release=3.9.5&start=established, or zab?nodes=2."), result);
 }
 
-function told(c, go, open) {
+// Opens both models beside each other; this page stays behind it, for Back.
+function beside(view, c) {
+  history.pushState(null, "", `#${pairOf(view.address, standing(c.address, readAddress(view.address).at))}`);
+  location.reload();
+}
+
+function told(c, view, go, open) {
   const out = [make("p", {}, make("b", {}, c.sentence))], first = c.first, dialog = find("#dialog");
+  out.push(make("p", {}, make("button", {type: "button", class: "primary", on: {click: () => beside(view, c)}}, "Side by side")));
   if (first) {
     const only = (names, title) => names.length ? make("div", {}, make("h3", {}, title), make("ul", {class: "changes"}, ...names.map(name => make("li", {}, name)))) : "";
     out.push(only(first.left, "Possible in this model alone"), only(first.right, "Possible in the other alone"));
