@@ -15,12 +15,14 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="pip install 'zabcheck[explore]'")
 
+from checker.requests.walk import answer
 from checker.walk.continuing import Bounds
 from checker.walk.served import Serving, address_of
 from checker.walk.service import Service
 from checker.walk.serving import WalkServer
 from tests.pictures.browser import CHROMIUM, Browser, browser
-from tests.walk.asking import BROKEN
+from tests.walk.asking import BROKEN, OWN, SIX
+from tests.walk.random_walks import walk_alike
 from traces import read_trace, verify
 from traces.replay.replay import replay
 
@@ -79,13 +81,20 @@ class Walked:
 
 @pytest.fixture(scope="module")
 def walked() -> Iterator[Walked]:
-    server = WalkServer(Service(Serving((BROKEN,)), address_of(BROKEN).text, (), Bounds(threads=1)))
+    server = WalkServer(Service(Serving((BROKEN, OWN)), address_of(BROKEN).text, (), Bounds(threads=1)))
     server.start()
     try:
         with browser() as page:
             yield Walked(page, server)
     finally:
         server.stop()
+
+
+def test_the_page_shows_the_interpreters_states(walked: Walked) -> None:
+    """Clicked at random: the fields, budgets and steps that the page shows are those of the interpreter. Six protocols,
+    and 20 walks of each: python -m tests.walk.random_walks."""
+    for name in ("zab", "db19", "own"):
+        assert walk_alike(walked.visit, walked.page, SIX[name], answer(SIX[name]), 1, 2) == 2, name
 
 
 def test_to_the_violation_by_keys_only(walked: Walked, tmp_path: Path) -> None:
