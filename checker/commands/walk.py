@@ -28,6 +28,7 @@ Examples:
   zabcheck walk 'zab?nodes=2&...'          a place that somebody has copied
 """
 ISSUE = re.compile(r"(?:ZK-|ZOOKEEPER-)\S+\Z", re.IGNORECASE)
+BETWEEN = ",,"  # the addresses of two models side by side: no address has it
 OURS = ("where", "no_browser", "as_json", "names", "threads", "max_states", "time_limit", "memory_limit")
 
 
@@ -173,9 +174,10 @@ def of_address(where: str) -> tuple[Serving, str, tuple[Card, ...]]:
     from traces.walk.walker import WalkError
 
     try:
-        address = Address.read(where)
-        serving = Serving((request_of_address(address.protocol, address.options),))
-        return beginning(serving, where)
+        addresses = [Address.read(each) for each in where.split(BETWEEN, 1)]
+        serving = Serving(tuple(request_of_address(a.protocol, a.options) for a in addresses))
+        said = [beginning(serving, a.text)[1] for a in addresses]
+        return serving, BETWEEN.join(said), ()
     except WalkError as problem:
         raise RequestError(str(problem)) from None
 

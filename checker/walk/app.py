@@ -36,9 +36,9 @@ REFUSED = (
     BadRequest, WalkError, RequestError, NoVerdict, ConfigError, LanguageError, TraceError, RecursionError,
 )  # fmt: skip
 HEADERS = {
-    "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'",
     "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
+    "x-frame-options": "SAMEORIGIN",  # two models side by side are two pages of this server in one
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",

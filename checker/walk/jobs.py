@@ -1,17 +1,19 @@
-"""What takes longer than a click: looking for a way in the compiled explorer. A way that is found is walked along in
-the interpreted world before anything is said of it."""
+"""What takes longer than a click: looking for a way in the compiled explorer, and for lines that never run in the
+interpreted world. A way that is found is walked along in the interpreted world before anything is said of it."""
 
 from __future__ import annotations
 
 import itertools
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from checker.errors import NoVerdict, RequestError
+from checker.report.promises import promise_text
 from checker.requests.explore import ExploreRequest
 from checker.requests.explore import answer as explored
 from checker.requests.watch import Watch
@@ -22,6 +24,7 @@ from checker.walk.searching import searched
 from checker.walk.served import Served, Serving
 from traces.explain.names import counted, joined
 from traces.walk.address import Address
+from traces.walk.cover import NEVER, Looked, looked_at
 from traces.walk.saved import check_current
 from traces.walk.walker import VIOLATED, Place, Verdict, WalkError
 from zabspec.language.source import LanguageError
@@ -37,6 +40,7 @@ VIOLATION, WITNESS = "violation", "witness"
 GOALS = (VIOLATION, WITNESS)
 MOST_KEPT = 64
 MOST_RUNNING = 2
+MOST_LOOKED_AT = 20_000  # states that are looked at for lines that never run, without --max-states: half a minute
 PATIENCE = 5.0  # seconds that the end waits for a job to notice
 RUNNING, FOUND, NONE, CANCELLED, FAILED = "running", "found", "none", "cancelled", "failed"
 GENERATED = re.compile(r"^<search [^>]*>:\d+: ")  # where an error is in a search expression: it has one line
@@ -49,17 +53,19 @@ class Cancelled(Exception):
 
 @dataclass
 class Job:
-    """Looking for a way.
+    """Looking for a way, or for lines that never run.
 
     Attributes:
         state: `running`, `found`, `none` (there is no such way, or none was seen), `cancelled` or `failed`.
         said: what there is to say of it, in a sentence.
         address: of the end of the way that was found.
+        looked: what ran in all that was looked at.
     """
 
     state: str = RUNNING
     said: str = "making the model ready"
     address: str = ""
+    looked: Looked | None = None
     stop: threading.Event = field(default_factory=threading.Event)
     thread: threading.Thread | None = None
 
@@ -127,6 +133,17 @@ class Jobs:
         continued_model = ContinuedModel(model.configuration, begin.state.key(), functions)
         return self.launch(lambda job: self.sought(job, found, begin, continued_model, p))
 
+    def lines(self, address: Address) -> int:
+        """Begin to look for lines and steps that never run, in all that can be looked at from the initial state; the
+        job's number. Cancelled, it says what ran so far.
+
+        Raises:
+            WalkError: the source is another by now, or too many jobs are running.
+        """
+        with self.serving.at(address) as (found, _, _):
+            check_current(found.walker)
+        return self.launch(lambda job: self.run_through(job, found))
+
     def launch(self, look: Callable[[Job], tuple[str, str, str]]) -> int:
         """Begin a job, and return its number.
 
@@ -153,7 +170,8 @@ class Jobs:
         if number not in self.all:
             raise WalkError(f"there is no search {number}")
         job = self.all[number]
-        return {"state": job.state, "sentence": job.said, "address": job.address}
+        told = {"state": job.state, "sentence": job.said, "address": job.address}
+        return told if job.looked is None else {**told, "looked": job.looked}
 
     def cancel(self, number: int) -> None:
         """End a job. What has been found stays."""
@@ -221,6 +239,17 @@ class Jobs:
             address = found.address(end.path)
         return FOUND, f"a shortest way to a state with {p.name}: {counted(len(words), 'step')}", address.text
 
+    def run_through(self, job: Job, found: Served) -> tuple[str, str, str]:
+        """Run a model, and note which lines run: how it ended, and what there is to say."""
+        limit = None if self.bounds.time_limit is None else time.monotonic() + self.bounds.time_limit
+
+        def so_far(states: int, left: int) -> bool:
+            job.said = f"{counted(states, 'state')}, {counted(left, 'line')} not seen to run"
+            return not job.stop.is_set() and (limit is None or time.monotonic() < limit)
+
+        job.looked = looked_at(found.walker, self.bounds.max_states or MOST_LOOKED_AT, so_far)
+        return FOUND, said_of(job.looked) + promise_text(found.request.configuration()), ""
+
     def to_violation(self, found: Served, name: str, watch: Watch) -> tuple[tuple[int, ...] | None, str]:
         """The shortest run that violates a property, or any; else why there is none. Beside a run: why a shorter one is
         not excluded."""
@@ -250,6 +279,22 @@ class Jobs:
         if run is not None and run.trouble:
             raise NoVerdict(run.trouble)
         return None, report.sentence
+
+
+def said_of(looked: Looked) -> str:
+    """What came of looking for lines that never run."""
+    never = sum(f.count(NEVER) for f in looked.functions)
+    walks = counted(looked.walks, "random walk")
+    if not never and not looked.never:
+        return f"every line and every step ran, within {walks} and {counted(looked.states, 'state')}"
+    what = counted(never, "line") + (f" and {counted(len(looked.never), 'step')}" if looked.never else "")
+    if looked.complete:
+        all_of_them = f"all {counted(looked.states, 'state')} that there are within the budgets"
+        return f"{what} never ran: {all_of_them} were looked at, each with every step"
+    return (
+        f"{what} did not run in {walks} and {counted(looked.states, 'state')}: these are not all that there are, and "
+        "what did not run in them may run elsewhere"
+    )
 
 
 def shows(v: Verdict, goal: str, here: int, on: bool) -> bool:

@@ -31,6 +31,7 @@ MODULES = (
     "steps.js",
     "state.js",
     "properties.js",
+    "pair.js",
     "dialogs.js",
     "app.js",
 )

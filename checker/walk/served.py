@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from checker.errors import RequestError
@@ -42,6 +42,9 @@ class Served:
         """The address of a place."""
         first = address_of(self.request)
         return replace(first, way=way, at=len(way) if at is None else at, made=self.made, tool=self.walker.tool)
+
+
+Standing = tuple[Served, Place, Place]  # a model, where one stands, and the end of the way
 
 
 class Serving:
@@ -103,6 +106,23 @@ class Serving:
             whole = found.walker.place(address.way)
             here = found.walker.place(address.way[: address.at])
             yield found, here, whole
+
+    @contextmanager
+    def both(self, left: Address, right: Address) -> Iterator[tuple[Standing, Standing]]:
+        """Two models, each with the place of its address and the place at the end of its way; nobody else uses them
+        meanwhile. Two requests for the same two, one the other way round, do not wait for each other for ever.
+
+        Raises:
+            WalkError, RequestError, ConfigError, LanguageError, NoVerdict: as `at`.
+        """
+        models = [self.model(address) for address in (left, right)]
+        with ExitStack() as held:
+            for lock in sorted({id(m.lock): m.lock for m in models}.items()):
+                held.enter_context(lock[1])
+            yield tuple(  # type: ignore[misc]
+                (m, m.walker.place(a.way[: a.at]), m.walker.place(a.way))
+                for m, a in zip(models, (left, right), strict=True)
+            )
 
     def reload(self, request: WalkRequest) -> Served:
         """Read the source of a model again.

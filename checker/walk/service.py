@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any
@@ -13,12 +13,13 @@ from checker.walk.jobs import GOALS, Jobs
 from checker.walk.page import saved_page
 from checker.walk.searching import QUANTIFIERS, words_of_search
 from checker.walk.served import Served, Serving, address_of
+from traces.explain.names import counted
 from traces.record.file import trace_text
 from traces.record.trace import text_of
 from traces.walk.address import Address
-from traces.walk.compare import Comparison, compared
+from traces.walk.compare import Comparison, compared, fields, only_here
 from traces.walk.cover import NEVER, POSSIBLE, RAN, CoveredFunction, covered
-from traces.walk.saved import trace_of
+from traces.walk.saved import check_current, trace_of
 from traces.walk.view import about, drawn, shown
 from traces.walk.walker import Place
 
@@ -63,9 +64,11 @@ class Service:
             "trace": self.trace,
             "page": self.page,
             "cover": self.cover,
+            "lines": self.lines,
             "watch": self.watch,
             "reload": self.reload,
             "compare": self.compare,
+            "pair": self.pair,
             "others": self.others,
             "job": self.job,
             "search": self.search,
@@ -119,14 +122,13 @@ class Service:
 
     def cover(self, given: Fields) -> dict[str, Any]:
         """Which lines of the protocol ran on the way to a place."""
-        with self.serving.at(Address.read(given.text("address"))) as (_, here, _):
-            functions = covered(here)
-        return {
-            "functions": [
-                {"name": f.name, "file": f.file, "lines": [list(line) for line in f.lines], **counts(f)}
-                for f in functions
-            ]
-        }
+        with self.serving.at(Address.read(given.text("address"))) as (found, here, _):
+            check_current(found.walker)
+            return {"functions": functions_told(covered(here))}
+
+    def lines(self, given: Fields) -> dict[str, Any]:
+        """Begin to look for lines and steps that never run."""
+        return {"job": self.jobs.lines(Address.read(given.text("address")))}
 
     def watch(self, given: Fields) -> dict[str, Any]:
         """Whether the source of a model is another by now."""
@@ -158,12 +160,10 @@ class Service:
     def compare(self, given: Fields) -> dict[str, Any]:
         """The way of an address in another model: how far, and where both first differ."""
         address, other = Address.read(given.text("address")), Address.read(given.text("other"))
-        theirs = self.serving.model(replace(other, way=(), at=0))
-        with self.serving.at(address) as (found, _, whole):
+        with self.serving.both(address, replace(other, way=(), at=0)) as ((found, _, whole), (theirs, _, _)):
             if theirs is found:
                 raise BadRequest("this is the same model")
-            with theirs.lock:
-                result = compared(whole, theirs.walker)
+            result = compared(whole, theirs.walker)
             there = theirs.address(result.end.path)
         first, taken, steps = result.first, len(result.end.path), len(whole.path)
         return {
@@ -181,6 +181,35 @@ class Service:
             },
             "uncompared": list(result.alone),
         }
+
+    def pair(self, given: Fields) -> dict[str, Any]:
+        """Two models side by side: what differs where both stand, and where one follows the other to."""
+        left, right = Address.read(given.text("left")), Address.read(given.text("right"))
+        leads = given.text("leads")
+        if leads not in ("", "left", "right"):
+            raise BadRequest("leads is left, right or empty")
+        with self.serving.both(left, right) as (first, second):
+            mine, theirs = (second, first) if leads == "right" else (first, second)
+            result = compared(mine[2], theirs[0].walker)
+            at, taken = len(mine[1].path), len(result.end.path)
+            follows, refused = "", ""
+            if leads:
+                follows = theirs[0].address(result.end.path, min(at, taken)).text
+                refused = result.refused if at > taken else ""
+                theirs = (theirs[0], theirs[0].walker.place(result.end.path[: min(at, taken)]), result.end)
+            here, there = (theirs[1], mine[1]) if leads == "right" else (mine[1], theirs[1])
+            together = taken >= at and theirs[1].path == result.end.path[:at]
+            return {
+                "sentence": sentence_of_pair(result, at, together, "right" if leads == "right" else "left"),
+                "first": None if result.first is None else result.first.at,
+                "together": together,
+                "follows": follows,
+                "refused": refused,
+                "marks": {
+                    "left": marks_of(here, there),
+                    "right": marks_of(there, here),
+                },
+            }
 
     def job(self, given: Fields) -> dict[str, Any]:
         """Begin to look for a way."""
@@ -202,7 +231,12 @@ class Service:
 
     def progress(self, given: Fields) -> dict[str, Any]:
         """How far a job is."""
-        return self.jobs.told(given.number("job", 1, 1 << 30))
+        told = self.jobs.told(given.number("job", 1, 1 << 30))
+        looked = told.pop("looked", None)
+        if looked is None:
+            return told
+        shown = {"functions": functions_told(looked.functions), "steps": list(looked.never)}
+        return told | shown | {"complete": looked.complete}
 
     def cancel(self, given: Fields) -> dict[str, Any]:
         """End a job."""
@@ -253,6 +287,46 @@ def sentence_of(c: Comparison, steps: int) -> str:
     if c.refused:
         return f"{where}; the other model does not take step {len(c.end.path) + 1} ({c.refused})."
     return f"{where}; both take all {steps} steps."
+
+
+def sentence_of_pair(c: Comparison, at: int, together: bool, leads: str) -> str:
+    """What there is to say of two models side by side.
+
+    Args:
+        c: the steps of the one that leads, taken in the other.
+        at: after how many of them it stands.
+        together: the other stands after the same steps.
+        leads: which of them leads.
+    """
+    if c.first is None:
+        count = len(c.end.path)
+        if not together:
+            return f"Each goes on alone. Along the steps of the {leads} both are alike."
+        return f"Both are alike along the way of {counted(count, 'step')}." if count else "Both begin alike."
+    what = " and ".join(["possible steps"] * bool(c.first.left or c.first.right) + ["states"] * bool(c.first.fields))
+    where = f"Both first differ after {counted(c.first.at, 'step')}, in their {what}"
+    if c.refused and at > len(c.end.path):
+        other = "left" if leads == "right" else "right"
+        return f"{where}. The {other} does not take step {len(c.end.path) + 1} ({c.refused}): each goes on alone."
+    return (
+        f"{where}."
+        if together
+        else f"Each goes on alone. Along the steps of the {leads}: {where[0].lower()}{where[1:]}."
+    )
+
+
+def marks_of(here: Place, there: Place) -> dict[str, Any]:
+    """What is marked at a place beside another: steps that the other does not have, and fields that differ."""
+    return {
+        "depth": len(here.path),
+        "steps": [p.index for p in only_here(here, there)],
+        "fields": [name for name, _, _ in fields(here, there)],
+    }
+
+
+def functions_told(functions: Iterable[CoveredFunction]) -> list[dict[str, Any]]:
+    """Functions with their lines marked, as the page has them."""
+    return [{"name": f.name, "file": f.file, "lines": [list(line) for line in f.lines], **counts(f)} for f in functions]
 
 
 def counts(f: CoveredFunction) -> dict[str, int]:

@@ -54,6 +54,7 @@
     range.selectNodeContents(node);
     const shown = [...range.getClientRects()].map(box => visible(box, element)).filter(Boolean);
     if (!shown.length) continue;
+    if (element.ownerSVGElement && getComputedStyle(element).fill === "none") continue;  // the outline under a text
     if (!looks.has(element)) {
       const style = getComputedStyle(element), svg = element.ownerSVGElement;
       const scale = svg ? Math.abs(element.getScreenCTM().d) || Math.abs(element.getScreenCTM().b) : 1;

@@ -15,12 +15,20 @@ from checker.walk.continuing import Bounds
 from checker.walk.served import Serving, address_of
 from checker.walk.service import Service
 
-__all__ = ["BROKEN", "HOST", "OWN", "TOKEN", "Query", "Response", "ask", "served"]
+__all__ = ["BROKEN", "HOST", "OWN", "SIX", "TOKEN", "Query", "Response", "ask", "served"]
 
 HOST, TOKEN = "127.0.0.1:43210", "0123456789abcdef" * 2
 NONE = {"timeouts": 0, "crashes": 0, "losses": 0}
 BROKEN = WalkRequest(ModelRequest(variant="small-quorum", nodes=2, txns=1, budgets=NONE))
 OWN = WalkRequest(ModelRequest("examples/raft_election.py"))
+SIX = {  # of each protocol a model, ours and one of somebody's own
+    "zab": WalkRequest(),
+    "a variant": BROKEN,
+    "ladis": WalkRequest(ModelRequest("ladis", txns=1)),
+    "db19": WalkRequest(ModelRequest("db19")),
+    "zookeeper": WalkRequest(ModelRequest("zookeeper", start="established")),
+    "own": OWN,
+}
 
 
 def served(*requests: WalkRequest, bounds: Bounds | None = None) -> tuple[Service, Guard]:

@@ -15,12 +15,14 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="pip install 'zabcheck[explore]'")
 
+from checker.requests.walk import answer
 from checker.walk.continuing import Bounds
 from checker.walk.served import Serving, address_of
 from checker.walk.service import Service
 from checker.walk.serving import WalkServer
 from tests.pictures.browser import CHROMIUM, Browser, browser
-from tests.walk.asking import BROKEN
+from tests.walk.asking import BROKEN, OWN, SIX
+from tests.walk.random_walks import walk_alike
 from traces import read_trace, verify
 from traces.replay.replay import replay
 
@@ -79,13 +81,20 @@ class Walked:
 
 @pytest.fixture(scope="module")
 def walked() -> Iterator[Walked]:
-    server = WalkServer(Service(Serving((BROKEN,)), address_of(BROKEN).text, (), Bounds(threads=1)))
+    server = WalkServer(Service(Serving((BROKEN, OWN)), address_of(BROKEN).text, (), Bounds(threads=1)))
     server.start()
     try:
         with browser() as page:
             yield Walked(page, server)
     finally:
         server.stop()
+
+
+def test_the_page_shows_the_interpreters_states(walked: Walked) -> None:
+    """Clicked at random: the fields, budgets and steps that the page shows are those of the interpreter. Six protocols,
+    and 20 walks of each: python -m tests.walk.random_walks."""
+    for name in ("zab", "db19", "own"):
+        assert walk_alike(walked.visit, walked.page, SIX[name], answer(SIX[name]), 1, 2) == 2, name
 
 
 def test_to_the_violation_by_keys_only(walked: Walked, tmp_path: Path) -> None:
@@ -200,6 +209,55 @@ def test_a_comparison_leads_to_the_difference(walked: Walked) -> None:
     page.run("document.querySelector('dialog [role=status] .two button').click()")
     page.until("!document.querySelector('#dialog').open && !document.title.includes('step 11 ')")
     assert 0 < walked.depth < 11
+
+
+def test_two_models_stand_side_by_side(walked: Walked) -> None:
+    """From a comparison both are opened beside each other: a step in one is taken in the other, what differs is marked,
+    and behind the step that only one has each goes on alone. Both are in the address, and Back leaves them."""
+    page = walked.page
+    walked.visit(address_of(BROKEN).text)
+    single = walked.address
+    page.key("=")
+    page.until("document.querySelector('dialog select')")
+    page.run("document.querySelector('dialog form').requestSubmit()")
+    page.until("document.querySelector('dialog [role=status] .primary')")
+    page.run("document.querySelector('dialog [role=status] .primary').click()")
+
+    def pane(side: str, of: str) -> str:
+        return f"(d => {of})(document.querySelector('iframe[data-side={side}]').contentDocument)"
+
+    def stand(left: int, right: int, said: str) -> None:
+        for side, depth in (("left", left), ("right", right)):
+            page.until(f"document.querySelector('iframe') && {pane(side, f'd.title.includes(`step {depth} `)')}")
+        page.until(f"document.querySelector('#pair-said').textContent.includes({json.dumps(said)})")
+
+    stand(0, 0, "Both begin alike.")
+    assert page.run("document.activeElement.dataset.side") == "left"
+    page.key("1")
+    stand(1, 1, "Both are alike along the way of 1 step. Here their states are the same.")
+    page.key("1")
+    stand(2, 2, "Both first differ after 2 steps")
+    alone = "[...d.querySelectorAll('.choice.differs .head')].map(e => e.textContent)"
+    marked = "[...d.querySelectorAll('tr.differs > th')].map(e => e.textContent)"
+    page.until(pane("left", "d.querySelector('.choice.differs')"))
+    page.until(pane("right", "d.querySelector('tr.differs')"))
+    assert page.run(pane("left", alone)) == ["p0: f.1.2 on NEWEPOCH from p0"]
+    assert page.run(pane("right", alone)) == []
+    assert page.run(pane("right", marked)) == page.run(pane("left", marked)) == ["stage", "new_epoch", "to_follower"]
+    page.key("1")
+    stand(3, 2, "The right does not take step 3 (p0: f.1.2 on NEWEPOCH from p0): each goes on alone.")
+    assert not page.run("document.querySelector('#linked').checked")
+    both = page.run("location.hash.slice(1)")
+    assert "token" not in both
+    for frame in ("", pane("left", "d.defaultView") + ".", pane("right", "d.defaultView") + "."):
+        assert page.run(WRONG.replace("document.", f"{frame}document.")) == []
+    page.visit(f"{walked.server.url}&{both}", DESK)
+    stand(3, 2, "The right does not take step 3")
+    page.run("[...document.querySelectorAll('#tools button')].find(b => b.textContent === 'Left alone').click()")
+    page.until("document.querySelector('#steps .inside')?.childElementCount")
+    assert walked.depth == 3
+    assert walked.address.partition("&at=")[0] == single.partition("&at=")[0]
+    assert walked.troubles() == []
 
 
 WRONG = Path(__file__).with_name("wrong.js").read_text("utf-8")

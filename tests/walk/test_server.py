@@ -7,6 +7,7 @@ import random
 import time
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from checker.walk.page import ASSETS, MODULES, joined, opened
 from checker.walk.searching import searched, words_of_search
 from checker.walk.served import address_of
 from checker.walk.service import Service
-from tests.models import much
+from tests.models import model, much, python_successors
 from tests.walk.asking import BROKEN, HOST, OWN, TOKEN, Query, Response, ask, served
 from traces import read_trace, verify
 from traces.replay.replay import replay
@@ -149,9 +150,13 @@ def hostile(source: random.Random) -> Query:
     elif kind == 4:
         asked.what = source.choice(PATHS)
     elif kind == 5:
-        asked.what = source.choice(["view", "trace", "page", "job"])
+        asked.what = source.choice(["view", "trace", "page", "job", "cover", "lines", "pair"])
+        address = source.choice(ADDRESSES)
         asked.body = {
-            "address": source.choice(ADDRESSES),
+            "address": address,
+            "left": START,
+            "right": address,
+            "leads": "left",
             "levels": 1,
             "goal": "violation",
             "property": "",
@@ -164,8 +169,9 @@ def hostile(source: random.Random) -> Query:
         )  # fmt: skip
         asked.what = source.choice(sorted({*server()[0].does} - {"start"}))
     else:
-        asked.what = source.choice(["page", "job", "progress", "cancel", "search", "compare"])
+        asked.what = source.choice(["page", "job", "progress", "cancel", "search", "compare", "pair"])
         asked.body = {
+            "left": START, "right": START, "leads": source.choice([1, "x", None]),
             "expression": source.choice([1, None, "", "some p:", "\0", "s.role", "a" * 900]),
             "other": source.choice([1, None, "", "zab?x", START, "nothing"]),
             "address": START, "levels": source.choice([0, 3, -1, True, "1", 1.5, None]),
@@ -374,6 +380,28 @@ def test_two_models_differ_at_the_rule_that_is_changed() -> None:
     assert same["first"]["right"] == ["p0: timeout"]
 
 
+def test_side_by_side_one_follows_the_other() -> None:
+    """Whichever leads, the other follows it as far as it has its steps; steps and fields that differ are named at the
+    places where both then stand. Two places of one model stand beside each other too."""
+    sound = get("others", address=START).json["others"][0][1]
+    led = get("pair", left=f"{START}&at=2&way=000", right=sound, leads="left").json
+    assert get("view", address=led["follows"]).json["place"]["depth"] == 2
+    assert (led["together"], led["refused"], led["first"]) == (True, "", 2)
+    assert led["marks"]["left"] == {"depth": 2, "steps": [0], "fields": ["stage", "new_epoch", "to_follower"]}
+    assert led["marks"]["right"] == {"depth": 2, "steps": [], "fields": ["stage", "new_epoch", "to_follower"]}
+    early = get("pair", left=f"{START}&at=1&way=000", right=sound, leads="left").json
+    assert get("view", address=early["follows"]).json["place"]["depth"] == 1
+    assert early["marks"]["left"] == early["marks"]["right"] == {"depth": 1, "steps": [], "fields": []}
+    beyond = get("pair", left=sound, right=f"{START}&at=3&way=000", leads="right").json
+    assert get("view", address=beyond["follows"]).json["place"]["depth"] == 2
+    assert (beyond["together"], beyond["marks"]["left"]["depth"], beyond["marks"]["right"]["depth"]) == (False, 2, 3)
+    assert "The left does not take step 3" in beyond["sentence"]
+    alone = get("pair", left=f"{START}&at=1&way=0", right=f"{START}&at=1&way=2", leads="").json
+    assert (alone["first"], alone["follows"], alone["together"]) == (None, "", False)
+    assert "role" in alone["marks"]["left"]["fields"]
+    assert alone["sentence"].startswith("Each goes on alone.")
+
+
 # --- a file that is edited -------------------------------------------------------------------------
 
 
@@ -425,3 +453,38 @@ def test_lines_that_ran_are_told_from_those_that_might() -> None:
     assert not {"state", "messages", "always"} & functions.keys()  # what declares, and properties, no step runs
     before = {f["name"]: f for f in get("cover", address=start).json["functions"]}
     assert before["campaign"]["ran"] == 0 < before["campaign"]["possible"]
+
+
+def run_through(app: Guard, address: str) -> Any:
+    """What came of looking for lines that never run."""
+    job = ask(app, Query("lines", {"address": address})).json["job"]
+    while (now := ask(app, Query("progress", {"job": job})).json)["state"] == "running":
+        time.sleep(0.02)
+    return now
+
+
+def test_a_line_that_no_run_reaches_is_found() -> None:
+    """Of two processes no candidate hears of another leader of its term, which has its vote: that line is the only one
+    that did not run in all states; with fewer states no line is said never to run, and where every line ran no more is
+    looked at."""
+    own = WalkRequest(ModelRequest(OWN.model.protocol, nodes=2, budgets={"crashes": 0}))
+    found = run_through(served(own)[1], address_of(own).text)
+    missing = {f["name"]: [line[1] for line in f["lines"] if line[2] == "never"] for f in found["functions"]}
+    assert {name: lines for name, lines in missing.items() if lines} == {
+        "on_heartbeat": ["        s.role[p] = FOLLOWER"]
+    }
+    assert found["complete"]
+    c = own.configuration()
+    edge = [model(c).program.initial().key()]
+    states = set(edge)
+    while edge:
+        edge = list(
+            {after[: model(c).program.layout.size] for data in edge for _, after in python_successors(c, data)} - states
+        )
+        states |= set(edge)
+    assert found["sentence"].startswith(f"1 line never ran: all {len(states)} states that there are within the budgets")
+    few = run_through(served(own, bounds=Bounds(threads=1, max_states=3))[1], address_of(own).text)
+    assert not few["complete"]
+    assert "1 line did not run in 100 random walks and 3 states: these are not all" in few["sentence"]
+    every = run_through(server()[1], address_of(OWN).text)
+    assert every["sentence"].startswith("every line and every step ran, within")

@@ -13,7 +13,7 @@ from traces.walk.walker import Place, Possible, Walker, WalkError
 from zabspec.language.reference import StateView
 from zabspec.language.schema import Role
 
-__all__ = ["Comparison", "Difference", "compared"]
+__all__ = ["Comparison", "Difference", "compared", "difference", "fields", "only_here"]
 
 
 @dataclass(frozen=True)
@@ -94,12 +94,15 @@ def key(walker: Walker, word: StepWord) -> tuple[object, ...]:
 def difference(at: int, left: Place, right: Place) -> Difference | None:
     """How two places differ; None: they do not, in anything that both models have."""
 
-    def only(here: Place, there: Place) -> tuple[str, ...]:
-        known = {key(there.walker, p.step.word) for p in there.possible}
-        return tuple(called(p) for p in here.possible if key(here.walker, p.step.word) not in known)
-
-    found = Difference(at, only(left, right), only(right, left), tuple(fields(left, right)))
+    only = [tuple(called(p) for p in only_here(*pair)) for pair in ((left, right), (right, left))]
+    found = Difference(at, only[0], only[1], tuple(fields(left, right)))
     return found if found.left or found.right or found.fields else None
+
+
+def only_here(here: Place, there: Place) -> list[Possible]:
+    """The steps that are possible at one place and not at another, of another model."""
+    known = {key(there.walker, p.step.word) for p in there.possible}
+    return [p for p in here.possible if key(here.walker, p.step.word) not in known]
 
 
 def called(p: Possible) -> str:

@@ -1,23 +1,29 @@
-"""Which lines of a protocol ran on a walk, which would run in a step that was possible on it, and which in neither."""
+"""Which lines of a protocol ran: on a walk, in a step that was possible on it, or in all that is looked at from the
+initial state; and which never did."""
 
 from __future__ import annotations
 
 import linecache
+import random
 import sys
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import CodeType, FrameType, FunctionType
+from types import FrameType, FunctionType
 from typing import Any
 
+from traces.record.trace import StepWord
 from traces.walk.compare import way_to
 from traces.walk.walker import Place, Walker
 from zabspec.language.reference import ERRORS, StateView
 from zabspec.language.source import said_file
 
-__all__ = ["NEVER", "POSSIBLE", "RAN", "CoveredFunction", "covered"]
+__all__ = ["NEVER", "POSSIBLE", "RAN", "CoveredFunction", "Looked", "covered", "looked_at"]
 
 RAN, POSSIBLE, NEVER = "ran", "possible", "never"
+WALKS, LONGEST_WALK = 100, 60  # random ones, which come deeper than all states level by level do in that time
+OFTEN = 50  # states after which it is said how far it is
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,154 @@ def covered(whole: Place) -> list[CoveredFunction]:
     return [marked(f, ran, possible) for f in functions]
 
 
+@dataclass(frozen=True)
+class Looked:
+    """What ran in all that was looked at from the initial state.
+
+    Attributes:
+        functions: of the protocol, their lines marked `ran` or `never`.
+        never: the steps, as the source calls them, that never ran.
+        states: how many states were looked at, each with all its steps.
+        walks: how many random walks were taken.
+        complete: these are all the states that there are.
+    """
+
+    functions: tuple[CoveredFunction, ...]
+    never: tuple[str, ...]
+    states: int
+    walks: int
+    complete: bool
+
+
+class Coverage:
+    """Runs of a model, and which of its lines and steps ran in them.
+
+    Args:
+        walker: of the model. Nothing of it changes.
+    """
+
+    def __init__(self, walker: Walker) -> None:
+        self.walker, self.program = walker, walker.model.program
+        self.functions = functions_of(walker)
+        self.entered = 0  # the named steps, a bit each
+        self.taken: set[str] = set()
+        self.open = {f.__code__: set(lines_of(f)) for f in self.functions}  # lines that have not run yet
+
+    def initial(self) -> bytes:
+        """The initial state."""
+        with self.noting():
+            state = StateView(self.walker.layout)
+            self.program.python["initialize"](state)
+        return state.key()
+
+    def after(self, data: bytes, chosen: random.Random | None = None) -> list[bytes]:
+        """The states after one.
+
+        Args:
+            chosen: takes one of the steps, with one of its alternatives; None: all are taken.
+        """
+        names, layout, out = self.program.python, self.walker.layout, [0] * (self.walker.model.most_steps + 1)
+        found = []
+        with self.noting():
+            try:
+                names["enabled"](StateView(layout, data), out)
+            except ERRORS:
+                return []
+            words = out[1 : out[0] + 1]
+            for word in words if chosen is None or not words else [chosen.choice(words)]:
+                choice, choices = 0, 1
+                while choice < choices:
+                    state = StateView(layout, data)
+                    try:
+                        names["apply"](state, word | choice << 32)
+                    except ERRORS:
+                        pass
+                    else:
+                        self.note(word, state)
+                        found.append(state.key())
+                    choices = max(choices, state.choices)
+                    choice += 1
+        return found if chosen is None or not found else [chosen.choice(found)]
+
+    def note(self, word: int, after: StateView) -> None:
+        """Note what a step was called."""
+        self.entered |= after.steps
+        said = StepWord.of(word)
+        own = self.program.changes if said.row.by else self.program.actions
+        if "which" in said.operands and said.base is said:
+            self.taken.add(own[said.operands["which"]])
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Note the lines that run meanwhile in this thread. A function whose lines have all run is not looked at."""
+        waiting = self.open
+
+        def line(frame: FrameType, event: str, argument: Any) -> Any:
+            waiting[frame.f_code].discard(frame.f_lineno)
+            return line
+
+        def call(frame: FrameType, event: str, argument: Any) -> Any:
+            return line if waiting.get(frame.f_code) else None
+
+        before = sys.gettrace()
+        sys.settrace(call)
+        try:
+            yield
+        finally:
+            sys.settrace(before)
+
+    @property
+    def full(self) -> bool:
+        """Whether every line and every step ran."""
+        return not any(self.open.values()) and not self.never
+
+    @property
+    def never(self) -> tuple[str, ...]:
+        """The steps that did not run, as the source calls them."""
+        program = self.program
+        entered = {name for k, name in enumerate(program.steps) if self.entered >> k & 1}
+        known = dict.fromkeys((*program.steps, *program.actions, *program.changes))
+        return tuple(name for name in known if name not in entered | self.taken)
+
+    def told(self, states: int, walks: int, complete: bool) -> Looked:
+        """What ran so far."""
+        ran = {
+            (f.__code__.co_filename, n) for f in self.functions for n in lines_of(f) if n not in self.open[f.__code__]
+        }
+        return Looked(tuple(marked(f, ran, set()) for f in self.functions), self.never, states, walks, complete)
+
+
+def looked_at(walker: Walker, most: int, so_far: Callable[[int, int], bool]) -> Looked:
+    """Run a model from its initial state, and note which lines and which steps run: in some random walks first, then
+    in the states level by level, each with all its steps, until there are no more, or every line ran.
+
+    Args:
+        walker: of the model.
+        most: how many states are looked at, those of walks apart.
+        so_far: is given how many states were looked at, and how many lines have not run; whether to go on.
+    """
+    coverage, source = Coverage(walker), random.Random(0)
+    first = coverage.initial()
+    walks = states = 0
+
+    def goes_on() -> bool:
+        return not coverage.full and so_far(states, sum(map(len, coverage.open.values())))
+
+    while walks < WALKS and goes_on():
+        walks += 1
+        at, steps = [first], 0
+        while at and steps < LONGEST_WALK:
+            at, steps = coverage.after(at[0], source), steps + 1
+    known, waiting = {first}, deque([first])
+    while waiting and states < most and (states % OFTEN or goes_on()):
+        states += 1
+        for data in coverage.after(waiting.popleft()):
+            if data not in known:
+                known.add(data)
+                waiting.append(data)
+    return coverage.told(states, walks, not waiting)
+
+
 def functions_of(walker: Walker) -> list[FunctionType]:
     """The functions of the protocol that steps may run, in the order of its text: its handlers, guards, and what these
     call."""
@@ -96,7 +250,7 @@ def noting(files: set[str], into: set[tuple[str, int]]) -> Iterator[None]:
 def marked(f: FunctionType, ran: set[tuple[str, int]], possible: set[tuple[str, int]]) -> CoveredFunction:
     """A function with its lines marked."""
     file, first = f.__code__.co_filename, f.__code__.co_firstlineno
-    runs = {n for n in executable(f.__code__) if n > first}
+    runs = lines_of(f)
     last = max(runs, default=first)
 
     def mark(n: int) -> str:
@@ -108,6 +262,7 @@ def marked(f: FunctionType, ran: set[tuple[str, int]], possible: set[tuple[str, 
     return CoveredFunction(f.__name__, said_file(file), lines)
 
 
-def executable(code: CodeType) -> Iterator[int]:
+def lines_of(f: FunctionType) -> set[int]:
     """The lines of a function that can run."""
-    yield from (n for _, _, n in code.co_lines() if n is not None)
+    code = f.__code__
+    return {n for _, _, n in code.co_lines() if n is not None and n > code.co_firstlineno}

@@ -6,6 +6,7 @@ import { showLanes } from "./lanes.js";
 import { showSteps } from "./steps.js";
 import { showState } from "./state.js";
 import { showBar } from "./properties.js";
+import { hearPair, inPane, isPair, showPair, tellPair } from "./pair.js";
 import { cards, choosePage, compare, cover, findState, help, jump } from "./dialogs.js";
 
 let backend, view = null, latest = 0;
@@ -43,6 +44,7 @@ async function open(address, how = "push") {
   else if (how === "replace") history.replaceState({walk: history.state?.walk || 0}, "", `#${next.address}`);
   announce("");
   show(next);
+  tellPair(next.address);
   return true;
 }
 
@@ -112,8 +114,17 @@ const TOOLS = [
   ["Help", "?", () => true, help],
 ];
 
+const SINGLE = ["Compare", "Save page"];  // what a pane beside another leaves to the page around it
+
 function tools() {
-  return TOOLS.filter(tool => tool[4] !== "served" || backend.serves);
+  return TOOLS.filter(tool => (tool[4] !== "served" || backend.serves) && !(inPane && SINGLE.includes(tool[0])));
+}
+
+// What differs from the model beside this one is marked, as long as one stands where it was compared.
+function mark(marks) {
+  if (!view || marks.depth !== position()) return;
+  for (const each of document.querySelectorAll(".choice")) each.classList.toggle("differs", marks.steps.includes(Number(each.querySelector(".take").dataset.index)));
+  for (const each of document.querySelectorAll("#state [data-field]")) each.classList.toggle("differs", marks.fields.includes(each.dataset.field));
 }
 
 function showTools() {
@@ -166,6 +177,8 @@ async function begin() {
   const saved = find("#saved");
   backend = saved ? await FileBackend.open(saved.textContent.trim()) : new ServerBackend(takeToken());
   const ask = location.hash.slice(1);
+  if (isPair(ask) && backend.token && !inPane) { showPair(backend, ask); return; }
+  hearPair(open, mark);
   addEventListener("keydown", pressed);
   addEventListener("resize", () => { if (view) showLanes(view, go); });  // a phone that is turned has other lanes
   if (backend.serves) look();
@@ -177,6 +190,7 @@ async function begin() {
   await quietly(async () => {
     const start = await backend.start();
     if (ask && await open(ask, "replace")) return;
+    if (isPair(start.address) && !ask) { history.replaceState(null, "", `#${start.address}`); location.reload(); return; }
     if (start.address) { if (!ask) await open(start.address, "replace"); } else if (!ask) cards(start.cards, open);
   });
 }

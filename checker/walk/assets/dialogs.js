@@ -1,17 +1,19 @@
 // What is asked beside the walk: keys, ways to a property, what to save.
 import { announce, find, make } from "./dom.js";
+import { pairOf } from "./pair.js";
+import { readAddress, standing } from "./address.js";
 
 let asked = "";
 const KEYS = [
   ["1-9", "take that step"], ["Backspace", "one step back"], ["\u2192", "one step on, along the way ahead"],
   ["Home, End", "to the beginning, to the end of the way"], ["u, r", "undo, redo: as Back and Forward of the browser"],
   ["v", "the shortest way to a violation"], ["w", "the shortest way to where a premise is met"],
-  ["/", "search for a state by an expression"], ["=", "compare with another model"], ["s", "save the walk as a trace"], ["c", "copy the command that opens this state"], ["Tab, Enter", "everything else"], ["?", "this help"],
+  ["/", "search for a state by an expression"], ["=", "compare with another model"], ["l", "which lines of the protocol ran, and which never do"], ["s", "save the walk as a trace"], ["c", "copy the command that opens this state"], ["Tab, Enter", "everything else"], ["?", "this help"],
 ];
 
 export function openDialog(title, ...inside) {
   const dialog = find("#dialog");
-  const close = make("button", {type: "button", class: "close", "aria-label": "Close", on: {click: () => dialog.close()}}, "\u00d7");
+  const close = make("button", {type: "button", class: "close", "aria-label": "Close", on: {click: () => dialog.close()}}, make("span", {"aria-hidden": "true"}, "\u00d7"));
   dialog.replaceChildren(make("div", {class: "dialog-head"}, make("h2", {id: "dialog-title"}, title), close), ...inside);
   if (!dialog.open) dialog.showModal();
   return dialog;
@@ -49,16 +51,18 @@ export function jump(backend, view, goal, open) {
 
 function search(backend, view, goal, property, here, open) {
   return follow(backend, `${property || "Any property"}: looking for a way ${here ? "from here" : "from the beginning"}`,
-    () => backend.ask("job", {address: view.address, goal, property, here}), open);
+    () => backend.ask("job", {address: view.address, goal, property, here}), there(open));
 }
 
-// A search at work: how far it is, and where it leads.
-async function follow(backend, title, begin, open) {
-  const said = make("p", {role: "status"}, "looking ..."), stop = make("button", {type: "button"}, "Cancel");
+// A search at work: how far it is, and where it leads. `arrive` shows what came of it; a search with `enough` has that
+// to show also when it is ended early.
+async function follow(backend, title, begin, arrive, enough) {
+  const said = make("p", {role: "status"}, "looking ..."), stop = make("button", {type: "button"}, enough ? "Enough" : "Cancel");
   const dialog = openDialog(title, said, stop);
   let job = 0, over = false;
-  const end = () => { if (!over && job) backend.ask("cancel", {job}).catch(() => {}); over = true; };
-  stop.addEventListener("click", () => { end(); dialog.close(); });
+  const cancel = () => { if (!over && job) backend.ask("cancel", {job}).catch(() => {}); };
+  const end = () => { cancel(); over = true; };
+  stop.addEventListener("click", () => { if (enough && !over) cancel(); else { end(); dialog.close(); } });
   dialog.addEventListener("close", end, {once: true});
   try {
     job = (await begin()).job;
@@ -69,13 +73,17 @@ async function follow(backend, title, begin, open) {
       said.textContent = now.sentence;
       if (now.state === "running") { await new Promise(done => setTimeout(done, pause)); continue; }
       over = true;
-      if (now.state === "found") { dialog.close(); await open(now.address); announce(now.sentence); } else stop.textContent = "Close";
+      if (now.state === "found") await arrive(now, dialog); else stop.textContent = "Close";
     }
   } catch (problem) {
     over = true;
     said.textContent = problem.message;
     stop.textContent = "Close";
   }
+}
+
+function there(open) {
+  return async (now, dialog) => { dialog.close(); await open(now.address); announce(now.sentence); };
 }
 
 // A state of which an expression is true: typed, with the names that there are.
@@ -96,7 +104,7 @@ export async function findState(backend, view, open) {
   field.addEventListener("input", complete);
   const begin = here => {
     asked = field.value;
-    follow(backend, `Looking for a state with ${asked}`, () => backend.ask("search", {address: view.address, expression: asked, here}), open);
+    follow(backend, `Looking for a state with ${asked}`, () => backend.ask("search", {address: view.address, expression: asked, here}), there(open));
   };
   const form = make("form", {on: {submit: event => { event.preventDefault(); begin(false); }}},
     make("label", {for: "expression", class: "check"}, "A state with"), field, near,
@@ -111,13 +119,28 @@ export async function findState(backend, view, open) {
 export async function cover(backend, view) {
   const { functions } = await backend.ask("cover", {address: view.address});
   const total = mark => functions.reduce((sum, f) => sum + f[mark], 0);
-  const shown = f => {
-    const lines = f.lines.map(([number, text, mark]) => make("li", {class: mark ? `line ${mark}` : "line"}, make("span", {class: "number"}, String(number)), make("code", {}, text || " "), mark ? make("span", {class: "mark"}, mark) : ""));
-    return make("details", {}, make("summary", {}, make("b", {}, f.name), make("span", {class: "count"}, ` ${f.ran} of ${f.ran + f.possible + f.never} lines ran${f.never ? `, ${f.never} never` : ""}`)),
-      make("div", {class: "wide", tabindex: 0, role: "group", "aria-label": f.name}, make("ol", {class: "source"}, ...lines)));
-  };
+  const all = make("button", {type: "button", class: "primary", on: {click: () => everything(backend, view)}}, "In every run: which lines never ran?");
   openDialog("Which lines ran", make("p", {}, `On the way to here ${total("ran")} lines of the protocol ran. ${total("possible")} more run in a step that was possible on it and not taken; ${total("never")} in neither.`),
-    make("p", {class: "faint"}, "Only this way counts: other ways may run them."), ...functions.map(shown));
+    make("p", {class: "faint"}, "Only this way counts: other ways may run them."), make("p", {}, all), ...functions.map(f => source(f, "in neither")));
+}
+
+// Which lines and steps never ran in all that can be looked at from the initial state.
+function everything(backend, view) {
+  follow(backend, "Looking for lines that never run", () => backend.ask("lines", {address: view.address}), found => {
+    const word = found.complete ? "never" : "not yet", missing = found.functions.filter(f => f.never), rest = found.functions.filter(f => !f.never);
+    const dialog = openDialog(found.complete ? "Lines that never ran" : "Lines that have not run yet", make("p", {}, make("b", {}, `${found.sentence[0].toUpperCase()}${found.sentence.slice(1)}.`)),
+      found.steps.length ? make("p", {}, `Steps that did not run: ${found.steps.join(", ")}.`) : "", ...missing.map(f => source(f, word)),
+      rest.length ? make("h3", {}, "Every line ran") : "", ...rest.map(f => source(f, word)));
+    for (const each of [...dialog.querySelectorAll("details")].slice(0, Math.min(3, missing.length))) each.open = true;
+  }, true);
+}
+
+// A function with its lines, and whether each ran; `word` says of those that did not what is known of them.
+function source(f, word) {
+  const said = mark => mark === "never" ? word : mark;
+  const lines = f.lines.map(([number, text, mark]) => make("li", {class: mark ? `line ${mark}` : "line"}, make("span", {class: "number"}, String(number)), make("code", {}, text || " "), mark ? make("span", {class: "mark"}, said(mark)) : ""));
+  return make("details", {}, make("summary", {}, make("b", {}, f.name), make("span", {class: "count"}, ` ${f.ran} of ${f.ran + f.possible + f.never} lines ran${f.never ? `, ${f.never} ${word}` : ""}`)),
+    make("div", {class: "wide", tabindex: 0, role: "group", "aria-label": f.name}, make("ol", {class: "source"}, ...lines)));
 }
 
 export function choosePage(save) {
@@ -136,7 +159,7 @@ export async function compare(backend, view, go, open) {
     result.replaceChildren("walking ...");
     try {
       const other = field.value.trim();
-      result.replaceChildren(...told(await backend.ask("compare", {address: view.address, other}), go, open));
+      result.replaceChildren(...told(await backend.ask("compare", {address: view.address, other}), view, go, open));
     } catch (problem) {
       result.replaceChildren(make("p", {class: "bad"}, problem.message));
     }
@@ -146,8 +169,15 @@ export async function compare(backend, view, go, open) {
     make("p", {id: "other-help", class: "faint"}, "Such as zookeeper?release=3.9.5&start=established, or zab?nodes=2."), result);
 }
 
-function told(c, go, open) {
+// Opens both models beside each other; this page stays behind it, for Back.
+function beside(view, c) {
+  history.pushState(null, "", `#${pairOf(view.address, standing(c.address, readAddress(view.address).at))}`);
+  location.reload();
+}
+
+function told(c, view, go, open) {
   const out = [make("p", {}, make("b", {}, c.sentence))], first = c.first, dialog = find("#dialog");
+  out.push(make("p", {}, make("button", {type: "button", class: "primary", on: {click: () => beside(view, c)}}, "Side by side")));
   if (first) {
     const only = (names, title) => names.length ? make("div", {}, make("h3", {}, title), make("ul", {class: "changes"}, ...names.map(name => make("li", {}, name)))) : "";
     out.push(only(first.left, "Possible in this model alone"), only(first.right, "Possible in the other alone"));

@@ -44,7 +44,7 @@ function table(fields, processes) {
   const out = make("table", {});
   if (processes) out.append(make("thead", {}, make("tr", {}, make("td", {}), ...processes.map(p => make("th", {scope: "col"}, p)))));
   const body = make("tbody", {});
-  for (const field of fields) body.append(make("tr", {class: changed(field) ? "changed" : ""}, make("th", {scope: "row", title: field.doc}, field.name), ...field.cells.map(value)));
+  for (const field of fields) body.append(make("tr", {class: changed(field) ? "changed" : "", "data-field": field.name}, make("th", {scope: "row", title: field.doc}, field.name), ...field.cells.map(value)));
   out.append(body);
   return out;
 }
