@@ -78,7 +78,7 @@ def without_secrets(said: str) -> str:
 def bare(found: re.Match[str]) -> str:
     """Return an address without what may be secret in it."""
     scheme, _, rest = found[0].partition("://")
-    rest = rest.partition("?")[0]
+    rest = rest.partition("/;" if scheme == "sc" else "?")[0]  # a server of Spark Connect has its options there
     host, slash, path = rest.partition("/")
     if "@" in host:
         return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"

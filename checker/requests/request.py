@@ -67,6 +67,8 @@ class Request:
                 continue
             if isinstance(value, tuple):
                 value = list(value)
+            if f.name == "master" and isinstance(value, str):
+                value = without_secrets(value)  # a server of Spark Connect has a token there
             out[f.name] = dict(value) if isinstance(value, Mapping) else value
         return out
 

@@ -165,6 +165,7 @@ def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
         NoVerdict: Spark failed before anything was found.
     """
     from traces.spark import NoSpark, SparkFailed
+    from traces.spark.connect import SCHEME
     from traces.spark.guest import is_local, master_of
     from traces.spark.session import LOCAL, check_installed
 
@@ -172,6 +173,8 @@ def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
     folder = request.checkpoint or None
 
     def needs_folder(master: str) -> None:
+        if master.startswith(SCHEME):
+            raise RequestError("an exploration needs RDDs, and Spark Connect (sc://) has none; name a cluster's master")
         if folder is None and not is_local(master):
             raise RequestError(f"--master {master} needs --checkpoint: a folder that all its machines can reach")
 

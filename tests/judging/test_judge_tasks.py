@@ -5,12 +5,13 @@ That Spark itself comes to the same is held by `test_judge_spark.py`, which star
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from tests.histories import Abcast, Deliver, Event, History, Instance, Txn
@@ -26,14 +27,18 @@ FIRST = Instance(1, 0, 0)
 
 
 @dataclass
-class Results:
-    values: list[Any]
+class Numbers:
+    """A range of numbers, and the results of a function over Arrow batches of it, one number a batch."""
 
-    def map(self, work: Callable[[Any], Any]) -> Results:
-        return Results([work(v) for v in self.values])
+    values: range
+    task: Any = None
 
-    def collect(self) -> list[Any]:
-        return self.values
+    def mapInArrow(self, task: Any, schema: str) -> Numbers:
+        return Numbers(self.values, task)
+
+    def collect(self) -> list[dict[str, Any]]:
+        batches = [pa.RecordBatch.from_pydict({"id": [v]}) for v in self.values]
+        return [row for batch in batches for made in self.task([batch]) for row in made.to_pylist()]
 
 
 @dataclass
@@ -42,9 +47,9 @@ class Context:
 
     jobs: list[int] = field(default_factory=list)
 
-    def parallelize(self, values: Sequence[Any], parts: int) -> Results:
+    def range(self, start: int, end: int, step: int, parts: int) -> Numbers:
         self.jobs.append(parts)
-        return Results(list(values))
+        return Numbers(range(start, end, step))
 
     def statusTracker(self) -> Context:
         return self

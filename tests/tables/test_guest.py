@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -98,8 +99,8 @@ def test_workers_of_a_cluster_get_each_package_once(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(of_guests, "SENT", set())
     monkeypatch.setattr(of_guests, "PACKAGES", ("zabcheck",))
     application: Any = Application()
-    of_guests.send_code(application)
-    of_guests.send_code(application)
+    of_guests.send_code(SimpleNamespace(sparkContext=application))
+    of_guests.send_code(SimpleNamespace(sparkContext=application))
     assert [path.rpartition("#")[2] for path in application.archives] == ["zabcheck"]
     assert Path(application.archives[0].rpartition("#")[0]).is_file()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ from traces.judging.judge import read_units
 from traces.judging.runs import JUDGED
 from traces.judging.sentence import Violation
 from traces.judging.totals import COUNTS, Totals, Unit, asked_for
+from traces.spark.connect import is_connect
 from traces.spark.guest import workers
 from traces.spark.trouble import reason
 from traces.tables.places import Address, Place, cleaned
@@ -204,12 +206,21 @@ def judge_address(address: Address, names: Sequence[str], master: str | None = N
     """
     from traces.spark.session import session
 
-    with session(master or "") as spark:
-        spark.sparkContext.setJobDescription(f"zabcheck judge {address}")
-        try:
-            return totals_of(events_at(spark, address), names, address)
-        finally:
-            spark.sparkContext.setJobDescription("")
+    with session(master or "") as spark, described(spark, f"zabcheck judge {address}"):
+        return totals_of(events_at(spark, address), names, address)
+
+
+@contextmanager
+def described(spark: SparkSession, what: str) -> Iterator[None]:
+    """Describe the jobs that are started meanwhile in the user interface; a session of Spark Connect cannot."""
+    if is_connect(spark):
+        yield
+        return
+    spark.sparkContext.setJobDescription(what)
+    try:
+        yield
+    finally:
+        spark.sparkContext.setJobDescription("")
 
 
 def events_at(spark: SparkSession, address: Address) -> DataFrame:
@@ -221,7 +232,9 @@ def events_at(spark: SparkSession, address: Address) -> DataFrame:
     from pyspark.errors import PySparkException
 
     try:
-        return spark.read.parquet(address.text) if address.scheme else spark.table(address.text)
+        found = spark.read.parquet(address.text) if address.scheme else spark.table(address.text)
+        _ = found.schema  # Spark Connect looks for the table when it is asked for this
+        return found
     except PySparkException as problem:
         raise TableError(f"{address}: {cleaned(reason(problem), address)}") from None
     except Exception as problem:  # a file system that Hadoop has not, or that does not answer

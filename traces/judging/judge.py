@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
@@ -14,12 +14,14 @@ from traces.judging.blocks_kernel import sum_blocks
 from traces.judging.history import judge_history
 from traces.judging.kernel import judge_runs
 from traces.judging.totals import Span, Totals, Unit, asked_for, check_spans, units_of
+from traces.spark.connect import is_connect
+from traces.spark.tasks import run_as_tasks
 from traces.tables.places import Place
 from traces.tables.table import LONGEST, TableError, parts_of
 from zabspec.language.kernels import machine
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
 __all__ = ["LARGE", "Progress", "judge_on_spark", "judge_plainly", "read_units"]
 
@@ -151,16 +153,15 @@ def judge_on_spark(
     everything = sum(u.rows for u in units)
     whole = [u for u in units if not u.long]
     with session(master or "", brief=everything < LARGE) as spark:
-        context = spark.sparkContext
         done = sum(u.rows for u in whole)
         if whole:
-            watch = watcher(context, progress, 0, done, everything, total)
-            for tally in tasks(context, watch)(judged, [(u, tuple(names)) for u in whole]):
+            watch = watcher(spark, progress, 0, done, everything, total)
+            for tally in tasks(spark, watch)(judged, [(u, tuple(names)) for u in whole]):
                 total.add(tally)
         for unit in units:
             if unit.long:
-                watch = watcher(context, progress, done, unit.rows // 2, everything, total)
-                total.add(judge_history(unit, asked_for(names), tasks(context, watch), shift))
+                watch = watcher(spark, progress, done, unit.rows // 2, everything, total)
+                total.add(judge_history(unit, asked_for(names), tasks(spark, watch), shift))
                 done += unit.rows
     return settled(total, units)
 
@@ -173,33 +174,35 @@ def judged(unit: Unit, names: Sequence[str]) -> Totals:
 Watch = Callable[[], Any]  # makes a context manager under which a job runs
 
 
-def tasks(context: SparkContext, watch: Watch) -> Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]]:
+def tasks(spark: SparkSession, watch: Watch) -> Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]]:
     """Runs a function over many arguments, each a task."""
 
     def each(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        def run(argument: tuple[Any, ...]) -> Any:
+        def run(*argument: Any) -> Any:
             try:
                 return work(*argument)
             except TableError as problem:  # the job goes on, and the sentence comes back
                 return problem
 
         with watch():
-            results = context.parallelize(list(arguments), len(arguments)).map(run).collect()
+            results = run_as_tasks(spark, run, arguments)
         for result in results:
             if isinstance(result, TableError):
                 raise result
-        return list(results)
+        return results
 
     return each
 
 
-def watcher(context: SparkContext, progress: Progress, before: int, rows: int, everything: int, total: Totals) -> Watch:
-    """Tells how far the job under way has come, now and then."""
+def watcher(spark: SparkSession, progress: Progress, before: int, rows: int, everything: int, total: Totals) -> Watch:
+    """Tells how far the job under way has come, now and then; a session of Spark Connect does not say."""
+    if is_connect(spark):
+        return nullcontext
 
     @contextmanager
     def watch() -> Iterator[None]:
         over = Event()
-        tracker = context.statusTracker()
+        tracker = spark.sparkContext.statusTracker()
 
         def look() -> None:
             while not over.wait(0.5):

@@ -12,17 +12,18 @@ import os
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from traces.spark import NoSpark, SparkFailed
+from traces.spark.connect import SCHEME, active, has_java, is_connect, with_settings
 from traces.spark.trouble import reason
+from zabspec.files import without_secrets
 from zabspec.temporary import temporary_folder
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 __all__ = ["PACKAGES", "TOP", "guest", "host", "is_local", "is_submitted", "master_of", "send_code", "workers"]
@@ -31,7 +32,7 @@ PACKAGES = ("zabcheck", "zabspec", "invariants", "traces", "checker")  # what ta
 TOP = Path(__file__).parent.parent.parent
 HADOOP = "spark.hadoop."  # before a setting of Hadoop's file systems, which a session takes by its own name
 ASKED = 30.0  # seconds that a Python may take to say where it has our code from
-SENT: set[str] = set()  # the applications that have our code
+SENT: set[str] = set()  # the applications, and the sessions of Spark Connect, that have our code
 
 
 def is_local(master: str) -> bool:
@@ -50,6 +51,9 @@ def host() -> SparkSession | None:
     Raises:
         NoSpark: what spark-submit has prepared does not start.
     """
+    found = active()
+    if found is not None or not has_java():
+        return found
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -77,8 +81,13 @@ def master_of(said: str, otherwise: str) -> str:
     found = host()
     if found is None:
         return said or otherwise
+    if is_connect(found):
+        if said:
+            raise NoSpark(f"--master {without_secrets(said)}: there is a session of Spark Connect here; leave it out")
+        return SCHEME
     master = str(found.sparkContext.master)
     if said and said != master:
+        said = without_secrets(said)
         raise NoSpark(f"--master {said}: there is a Spark session here, on {master}; without --master that is used")
     return master
 
@@ -95,6 +104,11 @@ def guest(found: SparkSession, settings: Mapping[str, str]) -> Iterator[SparkSes
         SparkFailed: a job failed.
         NoSpark: workers cannot be given our code.
     """
+    if is_connect(found):
+        with with_settings(found, {key.removeprefix(HADOOP): value for key, value in settings.items()}):
+            send_code(found)
+            yield found
+        return
     from pyspark.sql import SparkSession
 
     instance, context = SparkSession._instantiatedSession, found.sparkContext
@@ -102,7 +116,7 @@ def guest(found: SparkSession, settings: Mapping[str, str]) -> Iterator[SparkSes
     try:
         if is_local(str(context.master)):
             context.pythonExec = sys.executable  # what PATH has first need not be what this process runs in
-        send_code(context)
+        send_code(found)
         spark = found.newSession()
         for key, value in settings.items():
             name = key.removeprefix(HADOOP)
@@ -126,19 +140,13 @@ def guest(found: SparkSession, settings: Mapping[str, str]) -> Iterator[SparkSes
 def workers(spark: SparkSession) -> Iterator[None]:
     """What is asked of a session meanwhile can run our code on its workers: they are given it, and this machine's run
     this Python.
-
-    Raises:
-        NoSpark: the session is one of Spark Connect, which has no workers to be given anything.
     """
-    from pyspark.errors import PySparkException
-
-    try:
-        spark.sparkContext  # noqa: B018
-    except PySparkException:
-        raise NoSpark("this is a session of Spark Connect, whose workers cannot be given our code") from None
+    send_code(spark)
+    if is_connect(spark):  # its server says which Python its workers run
+        yield
+        return
     context = spark.sparkContext
     python = context.pythonExec
-    send_code(context)
     try:
         if is_local(str(context.master)):
             context.pythonExec = sys.executable
@@ -147,21 +155,38 @@ def workers(spark: SparkSession) -> Iterator[None]:
         context.pythonExec = python
 
 
-def send_code(context: SparkContext) -> None:
-    """Give the workers of an application our code, if they have not got it.
+def send_code(spark: SparkSession) -> None:
+    """Give the workers of a session our code, if they have not got it.
 
-    Each package goes as an archive of its own name, which executors unpack into the folder of the application's files:
-    pyspark puts that on the path. Nothing is asked of settings, which an application that runs takes no more.
+    Each package goes as an archive of its own name, which executors unpack into the folder of the application's files,
+    or of the session's where it is one of Spark Connect: pyspark puts that on the path. Nothing is asked of settings,
+    which an application that runs takes no more.
     """
-    if context.applicationId in SENT:
+    if is_connect(spark):
+        session: Any = spark
+        send_archives(session.session_id, lambda archive: session.addArtifacts(archive, archive=True))
         return
-    if not (is_local(str(context.master)) and has_code(context.pythonExec)):
-        held = ExitStack()
-        folder = held.enter_context(temporary_folder("spark-code"))
-        atexit.register(held.close)  # an executor that comes later fetches them too
-        for package in PACKAGES:
-            context.addArchive(f"{packed(package, folder)}#{package}")
-    SENT.add(context.applicationId)
+    context = spark.sparkContext
+    if is_local(str(context.master)) and has_code(context.pythonExec):
+        SENT.add(context.applicationId)
+    send_archives(context.applicationId, context.addArchive)
+
+
+def send_archives(whose: str, send: Callable[[str], object]) -> None:
+    """Send an archive of each package, once.
+
+    Args:
+        whose: the application, or the session.
+        send: takes a path with the name that it is unpacked under.
+    """
+    if whose in SENT:
+        return
+    held = ExitStack()
+    folder = held.enter_context(temporary_folder("spark-code"))
+    atexit.register(held.close)  # an executor that comes later fetches them too
+    for package in PACKAGES:
+        send(f"{packed(package, folder)}#{package}")
+    SENT.add(whose)
 
 
 def has_code(python: str) -> bool:

@@ -24,10 +24,12 @@ from subprocess import Popen, TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
 from traces.spark import NoSpark, SparkFailed
+from traces.spark.connect import SCHEME, active, connection, has_java, server_of
 from traces.spark.guest import TOP, guest, host, is_local, master_of, send_code
 from traces.spark.interrupts import Interrupts
 from traces.spark.java import find_java
 from traces.spark.trouble import ended, how_it_ended, log_lines, reason
+from zabspec.files import without_secrets
 from zabspec.temporary import temporary_folder, top
 
 if TYPE_CHECKING:
@@ -69,6 +71,11 @@ def session(
         SparkFailed: a job failed, or Java ended by itself.
     """
     check_installed()
+    if master.startswith(SCHEME) and active() is None:
+        check_reachable(master)
+        with connection(master) as connected, guest(connected, conf or {}) as spark:
+            yield spark
+        return
     master = master_of(master, LOCAL)
     found = host()
     if found is not None:
@@ -76,6 +83,8 @@ def session(
         with guest(found, of_work) as spark:
             yield spark
         return
+    if not has_java():
+        raise NoSpark("pyspark-client has no Java of its own: --master sc://HOST:PORT names a server of Spark Connect")
     master = retrying(master, attempts)
     if not is_local(master):
         check_reachable(master)
@@ -126,24 +135,31 @@ def check_installed(*more: str) -> None:
 
 
 def check_reachable(master: str) -> None:
-    """Spark tries a standalone master for a minute and more before it gives up.
+    """Check that somebody answers: Spark tries a standalone master for a minute and more before it gives up, and a
+    server of Spark Connect for ten.
 
     Raises:
-        NoSpark: nobody answers there, or a `spark://` master is not HOST:PORT.
+        NoSpark: nobody answers there, or a master of these kinds is not HOST:PORT.
     """
-    if not master.startswith("spark://"):
+    if master.startswith(SCHEME):
+        places = {master: server_of(master)}
+        kind = f"a server of Spark Connect is {SCHEME}HOST:PORT"
+    elif master.startswith("spark://"):
+        hosts = master.removeprefix("spark://").split(",")
+        places = {place: server_of(place) if ":" in place else None for place in hosts}
+        kind = "a standalone master is spark://HOST:PORT"
+    else:
         return
-    trouble = ""
-    for place in master.removeprefix("spark://").split(","):
-        host, _, port = place.rpartition(":")
-        if not host or not port.isdecimal():
-            raise NoSpark(f"--master {master}: a standalone master is spark://HOST:PORT")
+    said, trouble = without_secrets(master), ""
+    for place in places.values():
+        if place is None:
+            raise NoSpark(f"--master {said}: {kind}")
         try:
-            with socket.create_connection((host.strip("[]"), int(port)), REACHABLE):
+            with socket.create_connection((place[0].strip("[]"), place[1]), REACHABLE):
                 return
         except (OSError, OverflowError) as problem:
             trouble = getattr(problem, "strerror", None) or str(problem)
-    raise NoSpark(f"--master {master}: no answer ({trouble})")
+    raise NoSpark(f"--master {said}: no answer ({trouble})")
 
 
 @contextmanager
@@ -285,9 +301,10 @@ def started(
             interrupts.listen()  # Spark's own handler asks Java to cancel its jobs, over the line that is in use
             # it writes to stderr when Java is gone
             context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
+            spark = SparkSession(context)
             if not is_local(master):
-                send_code(context)
-            return SparkSession(context), gateway.proc
+                send_code(spark)
+            return spark, gateway.proc
         except BaseException as problem:
             java, killed = interrupts.process, ""
             said = reason(problem) if gateway is not None else next(iter(log_lines(folder)), "")

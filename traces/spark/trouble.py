@@ -29,10 +29,10 @@ def how_it_ended(process: Popen[bytes], folder: Path) -> str:
 def reason(problem: BaseException) -> str:
     """What made a job fail, in a line: a task's own error, else what Spark says first. Empty: this is
     no error of Spark's."""
-    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    if not isinstance(problem, Py4JError | PySparkException | ConnectionError):
+    java_said = type(problem).__module__.startswith("py4j.")  # which pyspark-client does not bring
+    if not (java_said or isinstance(problem, PySparkException | ConnectionError)):
         return ""
     text = str(problem)
     java = getattr(problem, "java_exception", None)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from traces.spark.connect import is_connect
 from traces.spark.guest import workers
 from traces.sweep.block import block_table, schema_of
 from traces.sweep.events import check_events, events_of
@@ -26,6 +27,7 @@ __all__ = ["Events", "Runs", "events_frame", "runs_frame"]
 RUNS, EVENTS = 2_000, 100  # configurations of a task: some thousand a second are played, and some ten listened to
 MOST = 20_000  # tasks
 AT_ONCE = 50  # configurations whose rows are held
+AT_CONNECT = 16  # tasks at least, of a server that does not say how many it runs at once
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,8 @@ def made(
     spark: SparkSession, question: Grid, task: Callable[..., Any], columns: Any, each: int, partitions: int | None
 ) -> DataFrame:
     """Rows that tasks make of configurations, so many `each`."""
-    wanted = max(spark.sparkContext.defaultParallelism, -(-question.count // each))
+    at_once = AT_CONNECT if is_connect(spark) else spark.sparkContext.defaultParallelism
+    wanted = max(at_once, -(-question.count // each))
     tasks = partitions or max(1, min(question.count, wanted, MOST))
     with workers(spark):
         return spark.range(0, question.count, 1, tasks).mapInArrow(task, columns)

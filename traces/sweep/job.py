@@ -6,10 +6,12 @@ import contextlib
 import gc
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from traces.spark import SparkFailed
+from traces.spark.tasks import run_as_tasks
 from traces.sweep.block import answer
 from traces.sweep.checksum import CheckedBlock
 from traces.sweep.events import events_of
@@ -64,7 +66,7 @@ def run_missing(
     made: dict[int, CheckedBlock] = {}
     if missing:
         with Watching(store, tell):
-            done = spark.sparkContext.parallelize(missing, len(missing)).mapPartitions(Blocks(store)).collect()
+            done = run_as_tasks(spark, RunBlock(store), [(block,) for block in missing])
         made = store.check(missing)
         if sorted(done) != missing or sorted(made) != missing:
             raise SparkFailed(f"blocks are missing from {store.runs}; is it one folder for all workers?")
@@ -72,21 +74,25 @@ def run_missing(
     return made
 
 
-class Blocks:
-    """What a task does: the blocks it is given."""
+@dataclass(frozen=True)
+class RunBlock:
+    """What a task does: it runs a block."""
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    store: Store
 
-    def __call__(self, blocks: Iterable[int]) -> Iterator[int]:
+    def __call__(self, block: int) -> int:
+        """Run a block unless it is finished; return its number.
+
+        Raises:
+            OSError: the worker does not see the folder, or cannot write to it.
+        """
         gc.freeze()  # pyspark collects garbage after every task, and looking through what is imported takes 25 ms
         if not (self.store.folder / MANIFEST).exists():
             raise FileNotFoundError(f"a worker does not see {self.store.folder}: all must share it")
-        for block in blocks:
-            # a task that Spark runs a second time, to be sure or to be quick, need not do it over
-            if self.store.unsealed(block) is None:
-                self.store.run_block(block)
-            yield block
+        # a task that Spark runs a second time, to be sure or to be quick, need not do it over
+        if self.store.unsealed(block) is None:
+            self.store.run_block(block)
+        return block
 
 
 class Watching:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from traces.spark.session import session
+from traces.spark.tasks import run_as_tasks
 from traces.zookeeper.audit import Audit, audit
 from traces.zookeeper.server import Directory
 
@@ -38,13 +39,9 @@ def audit_on_spark(
         ConfigError: the configuration is none.
     """
     with session(master or "", brief=True) as spark:
-        context = spark.sparkContext
 
         def each(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-            if not arguments:
-                return []
-            done = context.parallelize(list(arguments), len(arguments)).map(lambda a: work(*a)).collect()
-            return list(done)
+            return run_as_tasks(spark, work, arguments)
 
         return audit(
             [away(d) for d in directories], config, show_data, digests, each=each, release=release, forecast=forecast

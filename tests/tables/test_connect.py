@@ -1,0 +1,152 @@
+"""Spark Connect: what needs no server, and with a server on loopback what does.
+
+SPARK_LOCAL_IP=127.0.0.1 start-connect-server.sh --master 'local[2]' --conf spark.connect.grpc.binding.port=15002
+ZABCHECK_CONNECT=sc://127.0.0.1:15002 pytest tests/tables/test_connect.py
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from checker.errors import RequestError
+from checker.requests.explore import ExploreRequest
+from checker.requests.judge import JudgeRequest
+from checker.requests.running import EngineTask, on_spark
+from tests.commands.running import run
+from traces.spark import NoSpark, SparkFailed
+from traces.spark import guest as of_guests
+from traces.spark.connect import server_of, with_settings
+from traces.spark.session import check_reachable
+from traces.spark.tasks import jobs
+from zabspec.files import without_secrets
+
+SERVER = os.environ.get("ZABCHECK_CONNECT", "")
+needs_server = pytest.mark.skipif(not SERVER, reason="ZABCHECK_CONNECT names no server of Spark Connect")
+
+
+def test_where_a_server_is() -> None:
+    assert server_of("sc://here:7/;token=a:b") == ("here", 7)
+    assert server_of("sc://here") == ("here", 15002)
+    assert server_of("sc://[::1]/;use_ssl=true") == ("[::1]", 15002)
+    assert server_of("sc://") is None
+    assert server_of("sc://here:port") is None
+
+
+def test_no_word_has_the_token_of_a_server() -> None:
+    master = "sc://here:7/;token=SECRET;user_id=me"
+    assert without_secrets(f"{master} is not there") == "sc://here:7 is not there"
+    assert "SECRET" not in json.dumps(JudgeRequest(table="t", master=master).as_json())
+    with pytest.raises(NoSpark) as caught:
+        check_reachable("sc://127.0.0.1:1/;token=SECRET")
+    assert "sc://127.0.0.1:1: no answer" in str(caught.value)
+
+
+def test_an_exploration_says_that_it_needs_rdds() -> None:
+    request = ExploreRequest(engine="spark", master="sc://here")
+    task: Any = SimpleNamespace(request=request, limits=SimpleNamespace(spent=0.0), spent=0.0)
+    with pytest.raises(RequestError, match="an exploration needs RDDs"):
+        on_spark(replaceable(task))
+
+
+def replaceable(task: Any) -> EngineTask:
+    """A task with limits that can be copied."""
+    from checker.explore.result import Limits
+
+    task.limits = Limits()
+    made: EngineTask = task
+    return made
+
+
+class Conf:
+    """The settings of a session, of which `fixed` cannot be set."""
+
+    def __init__(self) -> None:
+        self.values = {"a": "1"}
+
+    def isModifiable(self, name: str) -> bool:
+        return name != "fixed"
+
+    def get(self, name: str, otherwise: str | None = None) -> str | None:
+        return self.values.get(name, otherwise)
+
+    def set(self, name: str, value: str) -> None:
+        self.values[name] = value
+
+    def unset(self, name: str) -> None:
+        del self.values[name]
+
+
+def test_settings_of_a_session_are_put_back() -> None:
+    from pyspark.errors import PySparkRuntimeError
+
+    spark: Any = SimpleNamespace(conf=Conf())
+    with with_settings(spark, {"a": "2", "b": "3", "fixed": "4"}):
+        assert spark.conf.values == {"a": "2", "b": "3"}
+    assert spark.conf.values == {"a": "1"}
+    with pytest.raises(SparkFailed, match="no such job"), with_settings(spark, {"b": "3"}):
+        raise PySparkRuntimeError("no such job")
+    assert spark.conf.values == {"a": "1"}
+
+
+def test_a_session_gets_each_package_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(of_guests, "SENT", set())
+    monkeypatch.setattr(of_guests, "PACKAGES", ("zabcheck",))
+    monkeypatch.setattr(of_guests, "is_connect", lambda spark: True)
+    sent: list[str] = []
+    spark: Any = SimpleNamespace(session_id="s", addArtifacts=lambda path, archive: sent.append(path))
+    of_guests.send_code(spark)
+    of_guests.send_code(spark)
+    assert [path.rpartition("#")[2] for path in sent] == ["zabcheck"]
+
+
+def test_no_job_has_too_many_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("traces.spark.tasks.MOST", 5)
+    assert list(jobs([b"ab", b"cd", b"ef", b"0123456789", b"g"])) == [
+        (b"ab", b"cd"),
+        (b"ef",),
+        (b"0123456789",),
+        (b"g",),
+    ]
+    assert list(jobs([])) == []
+
+
+@needs_server
+@pytest.mark.slow(seconds=6)
+def test_commands_come_to_the_same_by_a_server(tmp_path: Path) -> None:
+    grid = ("--seeds", "1:41", "--faults", "0,2", "--events")
+    there = run("sweep", str(tmp_path / "there"), *grid, "--master", SERVER)
+    here = run("sweep", str(tmp_path / "here"), *grid)
+    assert there.exit_code == here.exit_code, there.stderr
+    assert (tmp_path / "there" / "sweep.json").read_text() == (tmp_path / "here" / "sweep.json").read_text()
+    events = str(tmp_path / "here" / "events")
+    judged = [run("judge", events, "--json", *how) for how in (("--engine", "spark", "--master", SERVER), ())]
+    said = [json.loads(one.stdout) for one in judged]
+    assert {**said[0], "request": 0} == {**said[1], "request": 0}
+    lost = run("judge", "viewfs://nowhere/t", "--master", SERVER)
+    assert (lost.exit_code, "viewfs://nowhere/t" in lost.stderr) == (2, True)
+
+
+@needs_server
+@pytest.mark.slow(seconds=4)
+def test_frames_of_a_session_that_there_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from traces.spark.connect import connection
+    from zabcheck.spark import judge, sweep
+
+    with connection(SERVER) as spark:
+        before = spark.conf.getAll
+        swept = sweep(spark, seeds="1:21", faults=[0, 2], partitions=2)
+        swept.events.write.parquet(str(tmp_path / "events"))
+        found = judge(spark.read.parquet(str(tmp_path / "events"))).groupBy("verdict").count().collect()
+        files = judge(tmp_path / "events").groupBy("verdict").count().collect()
+        assert sorted(map(tuple, found)) == sorted(map(tuple, files))
+        assert sum(row["count"] for row in found if row.verdict == "held") > 0
+        assert swept.runs.count() == 40
+        assert spark.conf.getAll == before
