@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterator
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from zabspec.language import tree as t
-from zabspec.language.liveness import Liveness
+from zabspec.language.liveness import Liveness, live_in
 from zabspec.language.liveness import given as given_by
 
 NAMES = ("a", "b", "c")
@@ -205,3 +207,18 @@ def test_what_is_read_behind_a_break_is_live_there() -> None:
     live = Liveness(function(set_("a"), set_("found"), around, t.Return(1, add("found"))))
     assert live.left(end) == ["found"]
     assert live.carried(around) == ["found", "a"]
+
+
+def test_a_function_that_nobody_holds_is_freed_at_once() -> None:
+    """Its answers are kept with it and hold no way back: else all that is typed waits for the collector of circles."""
+    f = function(set_("a"), when("a", then=[set_("b", "a")]))
+    assert live_in(f) is live_in(f)
+    freed = weakref.ref(f)
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        del f
+        assert freed() is None
+    finally:
+        if was:
+            gc.enable()

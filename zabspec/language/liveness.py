@@ -89,11 +89,11 @@ class Liveness:
     """
 
     def __init__(self, function: t.Function) -> None:
-        self.function = function  # kept, as the answers are by identity
+        self._body = function.body  # kept, as the answers are by identity; the function, which keeps them, is not
         self._after: dict[int, Names] = {}
         self._reads: dict[int, Names] = {}  # of expressions: loops are gone through until nothing changes
         self._head: dict[int, Names] = {}
-        self.block(function.body, NONE, Ways())
+        self.block(self._body, NONE, Ways())
 
     # --- answers -------------------------------------------------------------------------------
 
