@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from checker.explore.ample import Narrowing
     from checker.explore.breadth_first import Explorer
     from checker.explore.compiled import Compiled
     from checker.explore.result import Exploration, Limits
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from checker.requests.running import EngineTask
     from zabspec.model import Model
 
-__all__ = ["first_limits", "not_begun", "outgrown", "reduction_off", "restarted"]
+__all__ = ["not_begun", "reduced", "reduction_off"]
 
 SMALL = 500_000  # distinct states up to which nothing is reduced
 SHORT = 20.0  # seconds of a time limit within which no search is restarted
@@ -43,34 +45,87 @@ def not_begun(exploration: Exploration) -> str:
     return f"at most {SMALL:,} states" if exploration.distinct < SMALL else "it ended before that began"
 
 
-def first_limits(limits: Limits) -> Limits:
-    """Return the limits of a full search that is restarted, reduced, where the model turns out to be large."""
-    return replace(limits, max_states=min(limits.max_states or SMALL, SMALL))
+def reduced(task: EngineTask, code: Compiled, threads: int) -> Exploration:
+    """Explore a model in full if it is small, and else with reductions.
+
+    A search in full ends at `SMALL` states, and then reductions begin. Where its levels grow steeply long before that,
+    and every premise is met, they begin at once. What that finds is the answer if it decides everything, and visits so
+    many states that the model is large; otherwise the search in full is made up for.
+
+    Args:
+        code: the model in machine code.
+
+    Raises:
+        RuntimeError: as `restarted`.
+    """
+    from checker.explore.breadth_first import Explorer
+    from checker.explore.growing import Growing
+    from checker.explore.reducible import why_not_narrowed
+
+    limits = task.limits
+    most = replace(limits, max_states=min(limits.max_states or SMALL, SMALL))
+    begun: Exploration | None = None
+    if limits.max_states is None and not why_not_narrowed(code.model):
+        growing = Growing(code, threads)
+        first = task.run(growing, most)
+        if not growing.grown:
+            return restarted(task, code, growing, first) if outgrown(first, limits) else first
+        growing.forget()
+        begun = begun_early(task, code, first, threads)
+        if begun is not None:
+            from checker.explore.ample import conclusive
+
+            if conclusive(begun) and begun.distinct >= SMALL:
+                return begun
+            if begun.stopped and not begun.apart:
+                return restarted(task, code, growing, first, begun)
+    engine = Explorer(code, threads)
+    first = task.run(engine, most)
+    return restarted(task, code, engine, first, begun) if outgrown(first, limits) else first
+
+
+def begun_early(task: EngineTask, code: Compiled, first: Exploration, threads: int) -> Exploration | None:
+    """Return what a search with ample sets and classes comes to that begins before a model has shown that it is large;
+    None: some premise is still to be met, which a longer search in full may meet."""
+    from checker.search.premises import depths_by_walks
+
+    try:
+        unmet = {p.name for p in code.properties if p.name not in first.witnessed}
+        walked = depths_by_walks(code.model, code.properties, unmet) if unmet else {}
+        if unmet - walked.keys():
+            return None
+        exploration = narrowed(task, code, (), threads)
+    except KeyboardInterrupt:  # while a model was made ready
+        return replace(first, stopped="interrupted")
+    exploration.add_first(first)
+    exploration.add_walked(walked)
+    return exploration
 
 
 def outgrown(first: Exploration, limits: Limits) -> bool:
-    """Return whether such a search ended because the model is large, and not because of a limit of the request."""
+    """Return whether a search in full ended because the model is large, and not because of a limit of the request."""
     return first.stopped == f"--max-states {SMALL} reached" and limits.max_states != SMALL
 
 
-def restarted(task: EngineTask, code: Compiled, engine: Explorer, first: Exploration) -> Exploration:
+def restarted(
+    task: EngineTask, code: Compiled, engine: Explorer, first: Exploration, begun: Exploration | None = None
+) -> Exploration:
     """Explore a large model again: with ample sets, which leave out states; where that does not decide all that a full
     search would, with sleep sets, which leave out transitions.
 
     Args:
         code: the model in machine code.
         engine: the one that explored it so far; `first`: its result.
+        begun: what the search with ample sets came to, if it was made already.
 
     Raises:
         RuntimeError: one search found a violation that the other did not, which is an error of zabcheck.
     """
-    from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
-    from checker.explore.deliveries import AtDelivery, DeliveryModel
+    from checker.explore.ample import conclusive
     from checker.explore.reduced import ReducedExplorer
     from checker.explore.reducible import why_not_narrowed
     from checker.explore.reduction import Reducing
     from checker.search.premises import depths_by_walks
-    from invariants import OF_PAPERS
 
     threads, model, judged, limits = engine.threads, code.model, code.properties, task.limits
     suspected: tuple[str, ...] = ()
@@ -78,24 +133,12 @@ def restarted(task: EngineTask, code: Compiled, engine: Explorer, first: Explora
     engine.forget()
     try:
         if not (why_not_narrowed(model) or limits.max_states is not None or first.violations or first.error):
-            unmet = {p.name for p in judged if p.name not in first.witnessed}
-            walked = depths_by_walks(model, judged, unmet) if unmet else {}
-            unmet -= walked.keys()
-            # what other properties read of ghosts is followed too, but random ones have not shown that enough (0019)
-            merging = all(p.default and p in OF_PAPERS for p in judged)
-            at = AtDelivery.of(model, judged, unmet) if merging else AtDelivery((*judged,), ())
-            asked_of = DeliveryModel(model.configuration) if at.replaced else model
-            ample = AmpleExplorer(Narrowing(asked_of, at.asked, code.symmetry, unmet, merging), threads)
-            searched = task.run(ample)
-            exploration = at.told(searched)
-            if not (at.believed(searched) or searched.stopped):  # what a property follows from is broken; it may not be
-                ample.forget()
-                ample = AmpleExplorer(Narrowing(model, judged, code.symmetry, unmet, merging), threads)
-                exploration = task.run(ample)
-            if ample.unforeseen:  # a property that is not judged is broken, which was expected to hold
-                ample.forget()
-                ample = AmpleExplorer(Narrowing(model, judged, code.symmetry, unmet, False), threads)
-                exploration = task.run(ample)
+            walked: dict[str, int] = {}
+            if begun is None:
+                unmet = {p.name for p in judged if p.name not in first.witnessed}
+                walked = depths_by_walks(model, judged, unmet) if unmet else {}
+                begun = narrowed(task, code, unmet - walked.keys(), threads)
+            exploration = begun
             exploration.add_first(first)
             exploration.add_walked(walked)
             if conclusive(exploration):
@@ -105,7 +148,6 @@ def restarted(task: EngineTask, code: Compiled, engine: Explorer, first: Explora
             if exploration.stopped and not exploration.apart:
                 found = further(first, exploration)
                 return replace(found, suspected=suspected, suspects_one=one, violations=first.violations)
-            ample.forget()
         explorer = ReducedExplorer(Reducing(model, judged, code.symmetry), threads)
         exploration = replace(task.run(explorer), ample_off=ample_off)
     except KeyboardInterrupt:  # while a model was made ready
@@ -115,6 +157,44 @@ def restarted(task: EngineTask, code: Compiled, engine: Explorer, first: Explora
     if exploration.violations:
         suspected, one = (), False
     return replace(further(first, exploration), suspected=suspected, suspects_one=one)
+
+
+def narrowed(task: EngineTask, code: Compiled, unmet: Collection[str], threads: int) -> Exploration:
+    """Explore with ample sets, and with classes of what was observed; where steps turn out not to change places, with
+    classes alone, if there are any; where something is observed that was not foreseen, without classes.
+
+    Args:
+        code: the model in machine code, as it was explored in full.
+        unmet: the properties whose premises are still to be met.
+
+    Returns: what the last of these searches came to: `apart` where it is not to be believed.
+    """
+    from checker.explore.ample import AmpleExplorer, Narrowing
+    from checker.explore.deliveries import AtDelivery, DeliveryModel
+
+    model, judged = code.model, code.properties
+
+    def searched(narrow: Narrowing) -> tuple[bool, Exploration]:
+        search = AmpleExplorer(narrow, threads)
+        exploration = task.run(search)
+        search.forget()
+        return search.unforeseen, exploration
+
+    at = AtDelivery.of(model, judged, unmet)
+    asked_of = DeliveryModel(model.configuration) if at.replaced else model
+    narrow = Narrowing(asked_of, at.asked, code.symmetry, unmet)
+    unforeseen, found = searched(narrow)
+    connected = not found.apart or unforeseen  # as each process follows
+    if not connected and narrow.classes.classes:
+        narrow = narrow.without_ample()
+        unforeseen, found = searched(narrow)
+    exploration = at.told(found)
+    if not (at.believed(found) or found.stopped):  # what a property follows from is broken; it may not be itself
+        narrow = Narrowing(model, judged, code.symmetry, unmet)
+        unforeseen, exploration = searched(narrow if connected else narrow.without_ample())
+    if unforeseen and connected:  # a property that is not judged is broken, which was expected to hold
+        unforeseen, exploration = searched(Narrowing(model, judged, code.symmetry, unmet, False))
+    return exploration
 
 
 def further(first: Exploration, second: Exploration) -> Exploration:
