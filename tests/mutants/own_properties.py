@@ -29,6 +29,8 @@ from typing import Any
 from unittest import mock
 
 MOST = 600_000  # states
+SHALLOW = 5_000  # of what is broken before a search has visited so many little is learnt
+ATTEMPTS = 6
 
 HEAD = '''"""Drawn."""
 
@@ -131,7 +133,7 @@ def drawn_atom(source: random.Random, named: dict[str, str]) -> str:
     drawn = {"P": p, "Q": q, "K": source.randrange(2), "J": source.randrange(2), "E": source.randrange(1, 3)}
     drawn["N"] = source.randrange(3)
     atom = re.sub(r"(?<![\w.])([PQKJEN])(?!\w)", lambda found: str(drawn[found[1]]), atom)
-    return f"not ({atom})" if source.random() < 0.2 else atom
+    return f"not ({atom})" if source.random() < 0.1 else atom
 
 
 def drawn_function(source: random.Random, name: str, steps: bool, found: str, otherwise: str) -> str:
@@ -148,7 +150,7 @@ def drawn_function(source: random.Random, name: str, steps: bool, found: str, ot
     for variable in ("q",) if one else ("p", "q"):
         lines.append(f"{indent}for {variable} in range({'after' if steps else 's'}.NODES):")
         indent += "    "
-    atoms = [drawn_atom(source, named) for _ in range(source.choice((1, 2, 3, 4)))]
+    atoms = [drawn_atom(source, named) for _ in range(source.choice((2, 3, 4, 5)))]
     if steps:
         atoms = [a.replace("s.", f"{source.choice(('before', 'after', 'after'))}.") for a in atoms]
         atoms = [a.replace("(s, ", "(after, ") for a in atoms]
@@ -188,7 +190,16 @@ def loaded(folder: Path, name: str, text: str) -> ModuleType:
 
 
 def compared(seed: int, folder: Path) -> dict[str, Any]:
-    """Draw a model and properties, and search it both ways."""
+    """Draw a model and properties, and search it both ways; of what is broken at once something else is drawn."""
+    for attempt in range(ATTEMPTS):
+        found = compared_once(seed, attempt, folder)
+        if found.get("full", MOST) > SHALLOW:
+            break
+    return found
+
+
+def compared_once(seed: int, attempt: int, folder: Path) -> dict[str, Any]:
+    """Draw a model and, in one of several attempts, properties, and search it both ways."""
     from checker.explore import deliveries
     from checker.explore.breadth_first import Explorer
     from checker.explore.compiled import Compiled
@@ -206,10 +217,11 @@ def compared(seed: int, folder: Path) -> dict[str, Any]:
     variant = source.choice(variants)
     if protocol == "ladis" and source.random() < 0.7:
         variant = "promise+later-epoch+none-ahead+current-epoch"
-    txns, timeouts, crashes = source.choice(((2, 1, 0), (2, 1, 0), (1, 1, 1), (2, 0, 1)))
+    txns, timeouts, crashes = source.choice(((2, 1, 0), (2, 1, 0), (1, 1, 0), (2, 0, 1)))
     out: dict[str, Any] = {"seed": seed, "model": f"{protocol} {variant} {txns},{timeouts},{crashes}"}
+    source = random.Random(f"{seed} own {attempt}")
     text, kinds = drawn_text(source)
-    module = loaded(folder, f"drawn_{seed}", text)
+    module = loaded(folder, f"drawn_{seed}_{attempt}", text)
     of = {"state": STATE, "step": STEP, "terminal": TERMINAL}
     own = [
         Property(f"own-{k}", of[kind], "here", "", getattr(module, f"own_{k}"), getattr(module, f"met_{k}"))
@@ -241,6 +253,8 @@ def compared(seed: int, folder: Path) -> dict[str, Any]:
     except LanguageError as problem:
         return {**out, "refused": str(problem)[:160]}
     full = Explorer(code, 1).run(limits)
+    if full.distinct <= SHALLOW and attempt < ATTEMPTS - 1:
+        return {**out, "full": full.distinct}
     if full.stopped:
         return {**out, "passed over": full.stopped}
     with mock.patch.object(deliveries, "DeliveryModel", Saying):
