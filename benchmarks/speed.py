@@ -4,10 +4,13 @@
     python benchmarks/speed.py --tlc tla2tools.jar [--tlc-seconds 3600]   # and TLC on the same model, to its end
     python benchmarks/speed.py --tlc tla2tools.jar --tlc-only --tlc-txns 1    # that alone, on a smaller model
     python benchmarks/speed.py --tlc tla2tools.jar --tlc-only --tlc-symmetry --tlc-timeouts 0 --tlc-crashes 1
+    python benchmarks/speed.py --tlc tla2tools.jar --tlc-beside zab       # TLC, and the command in two ways
+    python benchmarks/speed.py --tlc tla2tools.jar --tlc-beside examples  # the same of three protocols of users
 
 Every exploration runs in a process of its own, judges all properties, looks for all witnesses,
 and keeps ghosts and range checks on. CPU seconds are the process's own, compilation left out (it
-is printed apart). TLC's are its whole process's, with one worker.
+is printed apart). TLC's are its whole process's, with one worker. `--tlc-beside` runs whole commands in turn, on
+one thread, with symmetry: its seconds are with every start, machine code and bytecode being there.
 """
 
 from __future__ import annotations
@@ -15,11 +18,16 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
+import resource
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 BUDGETS = {"nodes": 3, "txns": 3, "timeouts": 1, "crashes": 0, "losses": 0}
 SAME = {"nodes": 3, "txns": 2, "timeouts": 1, "crashes": 0, "losses": 0}  # what TLC explores too
@@ -31,6 +39,13 @@ SETTINGS = (
 )
 REDUCED = (("reduced, one core", False, 1), ("reduced, symmetry, one core", True, 1))
 AMPLE = (("ample, symmetry, one core", True, 1),)
+ROOT = Path(__file__).parent.parent
+# Three protocols of users, with budgets for which TLC takes a minute or two
+EXAMPLES = (
+    ("fenced_lock", "client=3,server=1,store=1,acquires=3,expiries=2,writes=4", {}),
+    ("raft_election", "elections=3", {"crashes": 0}),
+    ("chain_replication", "puts=6,reads=5", {}),
+)
 INTERPRETED_DEPTH = 16  # the interpreted world gets this far in seconds
 
 
@@ -124,6 +139,96 @@ def against_tlc(jar: str, seconds: float, asked: dict[str, int], settings: tuple
                 )
 
 
+def beside_tlc(jar: str, seconds: float, rows: Sequence[tuple[str, dict[str, Any], list[str]]]) -> None:
+    """TLC and the whole command in turn, on one model after the other: every state (`--reduction none`), and as it is
+    asked by default. Both on one thread, and with symmetry; where a module has none, because its processes have roles
+    or its network no order, `--reduction none` goes without as well. TLC judges nothing.
+
+    Args:
+        rows: of each model its name, its parameters, and what the command is given.
+    """
+    from checker.tla.module import module_of
+    from checker.tla.tlc import run_tlc
+    from zabspec.model import Configuration, Model
+
+    columns = (
+        ("", 18),
+        ("generated", 12),
+        ("states", 11),
+        ("TLC CPU s", 11),
+        ("none", 8),
+        ("exploring", 11),
+        ("default", 9),
+    )
+    columns += (
+        ("exploring", 11),
+        ("visited", 11),
+        ("ratios: none", 14),
+        ("exploring", 11),
+        ("default", 9),
+        ("exploring", 11),
+    )
+    print("".join(f"{name:>{width}}" for name, width in columns), flush=True)
+    for name, parameters, words in rows:
+        module = module_of(Model(Configuration(**parameters)), (), "Beside")
+        bare = replace(module, configuration=module.configuration.replace("INVARIANT TypeOK\n", ""))
+        theirs = run_tlc(Path(jar), bare, True, 1, seconds)
+        whole = ["--reduction", "none", *([] if module.symmetric else ["--no-symmetry"])]
+        every, default = (commanded([*words, *more]) for more in (whole, []))
+        if theirs.ended and (theirs.distinct, theirs.generated) != (every["orbits"], every["generated"] + 1):
+            raise SystemExit(f"{name}: TLC counts {theirs.distinct:,} states, zabcheck {every['orbits']:,.0f}")
+        ratios = [theirs.seconds / r[of] for r in (every, default) for of in ("cpu", "exploring")]
+        cells = [f"{theirs.generated:>12,}{theirs.distinct:>11,}{theirs.seconds:>11.1f}"]
+        cells += [f"{every['cpu']:>8.2f}{every['exploring']:>11.2f}{default['cpu']:>9.2f}{default['exploring']:>11.2f}"]
+        cells += [f"{default['orbits']:>11,.0f}"]
+        least = "x" if theirs.ended else ">x"
+        cells += [f"{least + format(r, ',.1f'):>{width}}" for r, width in zip(ratios, (14, 11, 9, 11), strict=True)]
+        cut = "" if module.symmetric else "  (TLC and none: without symmetry)"
+        cut += "" if theirs.ended else f"  (TLC stopped after {seconds:.0f} s)"
+        print(f"{name:18}{''.join(cells)}{cut}", flush=True)
+
+
+def commanded(words: list[str]) -> dict[str, float]:
+    """What the command takes for a model whose machine code it has made before, in CPU seconds, and what it says of it.
+
+    Raises:
+        SystemExit: it came to no verdict, or something is broken.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        environment["PYTHONPYCACHEPREFIX"] = folder
+        command = [sys.executable, "-m", "zabcheck", *words, "--threads", "1", "--no-trace", "--json"]
+        for _ in range(2):  # what the first makes is there for the second
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(words)}: {done.stderr.strip() or 'something is broken'}")
+    said = json.loads(done.stdout)
+    return {
+        "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        "exploring": said["cost"]["cpu_seconds"], "orbits": said["states"]["distinct"],
+        "generated": said["states"]["generated"],
+    }  # fmt: skip
+
+
+def rows_of_zab(asked: dict[str, int]) -> list[tuple[str, dict[str, Any], list[str]]]:
+    """The one row of `zab` with some budgets."""
+    words = [word for name, n in asked.items() for word in (f"--{name}", str(n))]
+    return [(f"zab ({asked['timeouts']}, {asked['crashes']})", dict(asked), words)]
+
+
+def rows_of_examples() -> list[tuple[str, dict[str, Any], list[str]]]:
+    """A row for each of the protocols of users."""
+    rows = []
+    for name, budgets, faults in EXAMPLES:
+        path = f"examples/{name}.py"
+        words = ["--protocol", path, *(w for budget in budgets.split(",") for w in ("--budget", budget))]
+        words += [w for fault, n in faults.items() for w in (f"--{fault}", str(n))]
+        rows.append((name, {"protocol": path, "budgets": budgets, **faults}, words))
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--child", help=argparse.SUPPRESS)
@@ -136,11 +241,20 @@ def main() -> None:
     parser.add_argument("--tlc-crashes", type=int, default=SAME["crashes"], help="crashes of it")
     parser.add_argument("--tlc-symmetry", action="store_true", help="only with symmetry, on one core")
     parser.add_argument("--tlc-only", action="store_true", help="TLC against zabcheck, and nothing else")
+    parser.add_argument(
+        "--tlc-beside", choices=("zab", "examples"), help="TLC, and whole commands in turn, and nothing else"
+    )
     options = parser.parse_args()
     budgets = {"txns": options.tlc_txns, "timeouts": options.tlc_timeouts, "crashes": options.tlc_crashes}
     settings = tuple(s for s in SETTINGS if s[1:] == (True, 1)) if options.tlc_symmetry else SETTINGS
     if options.child:
         print(json.dumps(explore(**json.loads(options.child))))
+        return
+    if options.tlc_beside:
+        if not options.tlc:
+            parser.error("--tlc-beside is for --tlc")
+        rows = rows_of_zab(SAME | budgets) if options.tlc_beside == "zab" else rows_of_examples()
+        beside_tlc(options.tlc, options.tlc_seconds, rows)
         return
     if options.tlc_only:
         if not options.tlc:
@@ -152,27 +266,26 @@ def main() -> None:
     in_child(symmetry=True, threads=1, engine="compiled", depth=3)
     in_child(symmetry=False, threads=1, engine="compiled", depth=3)
     print(f"both kernels compiled (or found in the cache) in {time.perf_counter() - started:.1f} s")
-    rows = {}
+    measured = {}
     columns = (("", 24), ("distinct", 13), ("generated", 13), ("CPU s", 8), ("wall s", 8))
     columns += (("distinct/CPU s", 16), ("generated/CPU s", 17), ("bytes/state", 13))
     print("".join(f"{name:>{width}}" for name, width in columns))
     engines = {"compiled": SETTINGS, "reduced": REDUCED, "ample": AMPLE}
     for engine, (name, symmetry, threads) in ((e, setting) for e, settings in engines.items() for setting in settings):
-        r = rows[name] = in_child(symmetry=symmetry, threads=threads, engine=engine, depth=None)
+        r = measured[name] = in_child(symmetry=symmetry, threads=threads, engine=engine, depth=None)
         print(
             f"{name:24}{r['distinct']:>13,.0f}{r['generated']:>13,.0f}{r['cpu']:>8.1f}{r['wall']:>8.1f}"
             f"{r['distinct'] / r['cpu']:>16,.0f}{r['generated'] / r['cpu']:>17,.0f}{r['memory'] / r['distinct']:>13.1f}"
         )
-    one, two = rows["one core"], rows["two cores"]
-    orbits, orbits_two = rows["symmetry, one core"], rows["symmetry, two cores"]
+    one, two = measured["one core"], measured["two cores"]
+    orbits, orbits_two = measured["symmetry, one core"], measured["symmetry, two cores"]
     raw = orbits["raw"] / orbits["cpu"]
     print(f"witnesses met: {one['witnessed']:.0f} of {one['properties']:.0f}")
     print(f"two cores against one, wall: x{one['wall'] / two['wall']:.2f};", end=" ")
     print(f"with symmetry x{orbits['wall'] / orbits_two['wall']:.2f}")
     print(f"raw states that symmetry covers: {orbits['raw']:,.0f}, {raw:,.0f} per CPU second")
-    print(
-        f"with ample sets: {orbits['raw'] / rows[AMPLE[0][0]]['cpu']:,.0f} raw states of the full space per CPU second"
-    )
+    fewer = measured[AMPLE[0][0]]["cpu"]
+    print(f"with ample sets: {orbits['raw'] / fewer:,.0f} raw states of the full space per CPU second")
     slow = in_child(symmetry=False, threads=1, engine="interpret", depth=INTERPRETED_DEPTH)
     fast, rate = one["distinct"] / one["cpu"], slow["distinct"] / slow["cpu"]
     print(f"interpreted, to depth {INTERPRETED_DEPTH}: {rate:,.0f} distinct states per CPU second;", end=" ")

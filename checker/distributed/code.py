@@ -138,11 +138,13 @@ class Reduction:
         wanted: the properties whose premises are still to be met, by name, in order.
         merging: whether states are merged that differ in what was observed.
         deliveries: whether each step says what it delivers.
+        ample: whether the steps of one process may be enough.
     """
 
     wanted: tuple[str, ...]
     merging: bool
     deliveries: bool
+    ample: bool = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,7 +222,8 @@ def made_for(task: ExplorationTask) -> TaskCode:
         kind = WideCode if task.wide else Code
         return kind(Model(task.configuration), properties, task.symmetry, bool(task.every_step))
     model = (DeliveryModel if how.deliveries else Model)(task.configuration)
-    return (WideAmpleCode if task.wide else AmpleCode)(model, properties, task.symmetry, how.wanted, how.merging)
+    code = (WideAmpleCode if task.wide else AmpleCode)(model, properties, task.symmetry, how.wanted, how.merging)
+    return code if how.ample else code.without_ample()
 
 
 @cache

@@ -51,6 +51,7 @@ class AmpleSparkExplorer(SparkExplorer):
     def next_level(self, level: Level, answers: list[dict[str, Any]]) -> Level:
         words = [report["words"] for answer in answers for report in answer["reports"]]
         apart, classless = (any(w[at] for w in words) for at in (kernel.R_APART, kernel.R_CLASSLESS))
+        apart = apart and self.code.ample  # else no step was left out
         self.unforeseen = classless and not apart
         if apart or classless:
             self.result.apart = True

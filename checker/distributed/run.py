@@ -161,7 +161,11 @@ class Searches:
             if not outgrown(first, self.limits) or first.violations or first.error:
                 return first
             model = Model(self.question.configuration)
-            found = narrowed(model, judged, first, depths_by_walks, self.search)
+            unmet = {p.name for p in judged if p.name not in first.witnessed}
+            walked = depths_by_walks(model, judged, unmet) if unmet else {}
+            found = narrowed(model, judged, unmet - walked.keys(), self.search)
+            found.add_first(first)
+            found.add_walked(walked)
             if conclusive(found):
                 return found
             if found.stopped and not found.apart:
@@ -175,10 +179,12 @@ class Searches:
             raise RuntimeError(f"{found.error or ' and '.join(found.suspected)} with ample sets, and not without")
         return everything
 
-    def search(self, model: Model, asked: Sequence[Property], unmet: Collection[str], merging: bool) -> Searched:
+    def search(
+        self, model: Model, asked: Sequence[Property], unmet: Collection[str], merging: bool, ample: bool
+    ) -> Searched:
         """Search with ample sets, from the start or from the last level that this search has committed."""
         names = tuple(p.name for p in asked if p.name in unmet)
-        question = self.question.reduced(asked, Reduction(names, merging, isinstance(model, DeliveryModel)))
+        question = self.question.reduced(asked, Reduction(names, merging, isinstance(model, DeliveryModel), ample))
         self.made += 1
         where = self.checkpoint.storage
         checkpoint = Checkpoint(dataclasses.replace(where, where=f"{where.where}/ample-{self.made}"))
@@ -189,7 +195,9 @@ class Searches:
             check_same(found, question, level, self.limits, checkpoint.storage.where)
             check_whole(self.cluster, checkpoint, level)
         explorer = AmpleSparkExplorer(question, checkpoint, level)
-        return Searched(explorer.run(self.cluster, self.rest, progress=self.progress), explorer.unforeseen)
+        return Searched(
+            explorer.run(self.cluster, self.rest, progress=self.progress), explorer.unforeseen, explorer.code.merges
+        )
 
 
 def check_whole(cluster: Cluster, checkpoint: Checkpoint[Storage], level: Level) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from checker.explore import ample_kernel, kernel, observer_kernel, sleep_kernel
 from checker.explore.breadth_first import Keeper, LevelGroup, Progress
@@ -167,6 +167,8 @@ class Narrowing(Reducing):
         wanted: the properties whose premises are still to be met; None: all. Of others no search tells whether a state
             meets it.
         merging: whether what was observed is merged into classes.
+        like: the same model, of which it was seen that a process may be connected to another than the one that it
+            follows: no process is on its own then, and states are merged all the same.
     """
 
     also_modules = (sleep_kernel, ample_kernel, observer_kernel)
@@ -195,8 +197,9 @@ class Narrowing(Reducing):
         symmetry: bool,
         wanted: Collection[str] | None = None,
         merging: bool = True,
+        like: Narrowing | None = None,
     ) -> None:
-        self.merging = merging
+        self.merging, self.like = merging, like
         self.wanted = frozenset(p.name for p in properties if wanted is None or p.name in wanted)
         super().__init__(model, properties, symmetry)
         self.classes = Classes.of_fact(self.code.facts["classes"])
@@ -206,6 +209,15 @@ class Narrowing(Reducing):
         for block, data in zip(self.known, (self.classes.table, self.classes.standing), strict=True):
             block.map[: len(data)] = data
         self.tell(ctypes.addressof(self._work))
+
+    @property
+    def ample(self) -> bool:
+        """Whether the steps of a process on its own may be enough."""
+        return self.like is None
+
+    def without_ample(self) -> Self:
+        """The same model, merged, in which the steps of no process are enough."""
+        return type(self)(self.model, self.properties, self.symmetry, self.wanted, self.merging, self)
 
     def tell(self, work: int, merges: bool = True) -> None:
         """Tell a thread of the kernel where the classes are; or that there are none, and nothing is merged."""
@@ -227,9 +239,12 @@ class Narrowing(Reducing):
 
     def _examine(self, code: MachineCode) -> dict[str, Any]:
         found = super()._examine(code)
-        classes = (
-            classes_of(self, self.plan, self.reads) if not self.plan.why_not else Classes(why_not=self.plan.why_not)
-        )
+        if self.like is not None:
+            classes = self.like.classes
+        elif self.plan.why_not:
+            classes = Classes(why_not=self.plan.why_not)
+        else:
+            classes = classes_of(self, self.plan, self.reads)
         return {**found, "classes": classes.fact()}
 
     def typed_namespace(self, reads: FrontEnd | None = None) -> dict[str, Any]:
@@ -269,6 +284,8 @@ class Narrowing(Reducing):
         world = self.conventions
         read: set[Touch] = set()
         self.looking_beyond: dict[str, None] = {}
+        if not self.ample:
+            return set()
         for p in (p for p in self.properties if p.of == STEP and not p.sooner):
             for name in asked_of(p):
                 self.front.function(name)
@@ -283,6 +300,8 @@ class Narrowing(Reducing):
 
     def why_none_is_free(self) -> str:
         """Why no step is, in a sentence that names the properties that see to it."""
+        if not self.ample:
+            return "a process may be connected to another than the one that it follows"
         if names := " and ".join(self.looking_beyond):
             reads = "reads" if len(self.looking_beyond) == 1 else "read"
             return f"{names} {reads} other processes than the one that takes the step"
@@ -314,7 +333,7 @@ class Narrowing(Reducing):
             self.front.function(name)
         self.reads = {**typed.reads, **self.front.program.reads}
         if not self.merging:
-            return Plan("other properties than the papers' are judged")
+            return Plan("a property that is not judged, and was expected to hold, is broken")
         program = t.TypedProgram(typed.functions, typed.sites, typed.steps, self.reads)
         return plan_of(self.model, program, self.properties, self.wanted, also, expected)
 
@@ -337,7 +356,7 @@ class Narrowing(Reducing):
         )
 
     def also_key(self) -> tuple[object, ...]:
-        return ("ample sets", sorted(self.wanted), self.merging, *super().also_key())
+        return ("ample sets", sorted(self.wanted), self.merging, self.ample, *super().also_key())
 
     def also_facts(self, typed: t.TypedProgram) -> dict[str, Any]:
         kept = self.plan.premises | sum(
@@ -412,6 +431,7 @@ class AmpleExplorer(ReducedExplorer):
         apart, classless = (
             any(slot.report.get(word) for slot in self.slots) for word in (kernel.R_APART, kernel.R_CLASSLESS)
         )
+        apart = apart and self.code.ample  # where steps may not change places, none sleeps after another
         self.unforeseen = classless and not apart
         r.apart = apart or classless
         if r.apart and not r.stopped:

@@ -1,28 +1,23 @@
 """Search a large model with ample sets, by whichever engine: what is judged, what is merged, and what is believed.
 
-docs/reduction.md has the argument. Premises that the full search has not met are met by random walks first, since
-classes that keep them multiply the states. What follows from other properties is judged by these at deliveries. A
+docs/reduction.md has the argument. Premises that a full search has not met are met by random walks first, since classes
+that keep them multiply the states. What follows from other properties is judged by these at deliveries. A
 search that meets what it did not expect is made again with less left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from checker.explore.deliveries import AtDelivery, DeliveryModel
 from checker.explore.result import Exploration, Limits
-from invariants import OF_PAPERS
 from invariants.registry import Property
 from zabspec.model import Model
 
-__all__ = ["SMALL", "Search", "Searched", "Walk", "first_limits", "further", "narrowed", "outgrown"]
+__all__ = ["SMALL", "Search", "Searched", "first_limits", "further", "narrowed", "outgrown"]
 
 SMALL = 500_000  # distinct states up to which nothing is reduced
-
-# Meet premises by random walks: the model, what is judged, and the names of the premises still to be met; returns for
-# those that were met after how many steps.
-Walk = Callable[[Model, Sequence[Property], Collection[str]], Mapping[str, int]]
 
 
 @dataclass(frozen=True)
@@ -33,38 +28,41 @@ class Searched:
         exploration: its result.
         unforeseen: whether it met a class that it has not, and nothing else stands against it: a property that is not
             judged, and was expected to hold, is violated.
+        merges: whether there are classes.
     """
 
     exploration: Exploration
     unforeseen: bool = False
+    merges: bool = False
 
 
-# Search with ample sets: the model, the properties to judge, the names of the premises still to be met, and whether
-# states are merged that differ only in what was observed.
-Search = Callable[[Model, Sequence[Property], Collection[str], bool], Searched]
+# Search a model for the properties to judge; the names of the premises still to be met, whether states are merged that
+# differ only in what was observed, and whether with ample sets.
+Search = Callable[[Model, Sequence[Property], Collection[str], bool, bool], Searched]
 
 
-def narrowed(model: Model, judged: Sequence[Property], first: Exploration, walk: Walk, search: Search) -> Exploration:
-    """Search with ample sets; the result is conclusive, or says why it is not (`checker.explore.ample.conclusive`).
+def narrowed(model: Model, judged: Sequence[Property], unmet: Collection[str], search: Search) -> Exploration:
+    """Search with ample sets and with classes of what was observed; where steps turn out not to change places, with
+    classes alone, if there are any; where something is observed that was not foreseen, without classes.
 
     Args:
-        first: what a full search found that ended because the model is large.
+        unmet: the properties whose premises are still to be met.
+
+    Returns: what the last of these searches came to: `apart` where it is not to be believed.
     """
-    unmet = {p.name for p in judged if p.name not in first.witnessed}
-    walked = walk(model, judged, unmet) if unmet else {}
-    unmet -= walked.keys()
-    # what other properties read of ghosts is followed too, but random ones have not shown that enough (0019)
-    merging = all(p.default and p in OF_PAPERS for p in judged)
-    at = AtDelivery.of(model, judged, unmet) if merging else AtDelivery((*judged,), ())
-    searched = search(DeliveryModel(model.configuration) if at.replaced else model, at.asked, unmet, merging)
-    exploration = at.told(searched.exploration)
-    if not (at.believed(searched.exploration) or searched.exploration.stopped):
-        searched = search(model, judged, unmet, merging)  # what a property follows from is violated; it may hold
-        exploration = searched.exploration
-    if searched.unforeseen:
-        exploration = search(model, judged, unmet, False).exploration
-    exploration.add_first(first)
-    exploration.add_walked(walked)
+    at = AtDelivery.of(model, judged, unmet)
+    asked_of = DeliveryModel(model.configuration) if at.replaced else model
+    found = search(asked_of, at.asked, unmet, True, True)
+    connected = not found.exploration.apart or found.unforeseen  # as each process follows
+    if not connected and found.merges:
+        found = search(asked_of, at.asked, unmet, True, False)
+    exploration = at.told(found.exploration)
+    if not (at.believed(found.exploration) or found.exploration.stopped):
+        # what a property follows from is violated; it may hold itself
+        found = search(model, judged, unmet, True, connected)
+        exploration = found.exploration
+    if found.unforeseen and connected:  # a property that is not judged is violated, which was expected to hold
+        exploration = search(model, judged, unmet, False, True).exploration
     return exploration
 
 

@@ -144,10 +144,9 @@ def reduction_of_several(model: Model, judged: Sequence[Property], request: Expl
 
 def explored_once(task: EngineTask) -> tuple[Exploration, int, str]:
     """Run the engine for as many properties as it can check at once; see `explored`."""
-    from checker.explore.breadth_first import Explorer
+    from checker.explore.breadth_first import Explorer, available_cores
     from checker.explore.interpret import Interpreter
-    from checker.explore.narrowing import first_limits, outgrown
-    from checker.requests.restart import reduction_off, restarted
+    from checker.requests.restart import reduced, reduction_off
     from checker.requests.running import failed_at_start, on_spark, out_of_time, ready_in_time
 
     model, judged, limits, request = task.model, task.judged, task.limits, task.request
@@ -166,9 +165,9 @@ def explored_once(task: EngineTask) -> tuple[Exploration, int, str]:
         interpreter = Interpreter(model, judged, not symmetry_off, request.every_step)
         return task.run(interpreter), 0, symmetry_off
     code, asymmetry = task.code(not symmetry_off)
+    if not reduction_off(model, limits, request):
+        threads = request.threads or available_cores()
+        return reduced(task, code, threads), threads, symmetry_off or asymmetry
     engine = Explorer(code, request.threads or 0)
-    reduces = not reduction_off(model, limits, request)
-    exploration = task.run(engine, first_limits(limits) if reduces else limits)
-    if reduces and outgrown(exploration, limits):
-        exploration = restarted(task, code, engine, exploration)
+    exploration = task.run(engine)
     return exploration, engine.threads, symmetry_off or asymmetry

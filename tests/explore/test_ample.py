@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
+from checker.explore import growing
 from checker.explore.ample import (
     AmpleExplorer,
     Narrowing,
@@ -487,20 +488,77 @@ def test_a_premise_that_was_not_reached_is_looked_for_in_every_state(monkeypatch
 
 
 @pytest.mark.slow(seconds=3)
-def test_a_search_that_cannot_be_believed_ends_where_that_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In `ladis` steps are found that may not change places. Every state is visited then, as without reduction."""
+def test_where_no_process_is_on_its_own_states_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In `ladis` steps are found that may not change places: a search with ample sets ends where that is known. States
+    with one future are one all the same."""
     ends: list[Exploration] = []
     run = EngineTask.run
     monkeypatch.setattr(command, "SMALL", 1000)
     monkeypatch.setattr(EngineTask, "run", lambda *how: ends.append(run(*how)) or ends[-1])
     question = [*QUESTION, "--txns", "1", "--protocol", "ladis", "--repair", REPAIRED, "--json"]
+    question += [
+        "--property",
+        "delivered-is-chosen",
+        "--property",
+        "durability",
+    ]  # which one transaction puts to the test
     found = json.loads(CliRunner().invoke(main, question).stdout)
     full = json.loads(CliRunner().invoke(main, [*question, "--reduction", "none"]).stdout)
-    _, less, every, _ = ends  # in full up to where it is large, reduced in two ways, and in full
+    _, less, merged, every = ends  # in full up to where it is large, reduced in two ways, and in full
     assert (less.apart, less.narrowed, less.complete, every.narrowed) == (True, True, False, False)
-    assert len(less.levels) < len(every.levels)
+    assert (merged.apart, merged.complete, bool(merged.merged)) == (False, True, True)
+    assert len(less.levels) < len(merged.levels)
     assert found["verdict"] == full["verdict"]
-    assert found["states"]["distinct"] == full["states"]["distinct"] == every.distinct
+    assert found["states"]["distinct"] == merged.distinct < every.distinct
+    assert found["engine"]["ample_sets_off"] == "a process may be connected to another than the one that it follows"
+    assert [p["verdict"] for p in found["properties"]] == [p["verdict"] for p in full["properties"]]
+
+
+THREE = "early narrowed full"
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize(
+    ("small", "kinds", "distinct"),
+    [(10_000, "early narrowed", 14_157), (20_000, THREE, 14_157), (10**6, THREE, 38_773)],
+)
+def test_a_model_that_grows_steeply_is_reduced_early(
+    small: int, kinds: str, distinct: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is found is the answer where the model is large. If it is small, or might be, it is explored in full, and no
+    reduced search is made twice."""
+    ends: list[Exploration] = []
+    run = EngineTask.run
+    monkeypatch.setattr(growing, "EARLY", 1000)
+    monkeypatch.setattr(growing, "STEEPLY", 1.1)
+    monkeypatch.setattr(command, "SMALL", small)
+    monkeypatch.setattr(EngineTask, "run", lambda *how: ends.append(run(*how)) or ends[-1])
+    names = ["--property", "delivered-is-chosen", "--property", "durability"]
+    found = json.loads(CliRunner().invoke(main, [*QUESTION, "--txns", "1", *names, "--json"]).stdout)
+
+    def kind(r: Exploration) -> str:
+        return "early" if r.stopped == growing.GROWS else "narrowed" if r.narrowed else "full"
+
+    assert " ".join(map(kind, ends)) == kinds
+    assert found["states"]["distinct"] == distinct
+    assert [p["verdict"] for p in found["properties"]] == ["holds", "holds"]
+    assert found["engine"]["ample_sets"] == (distinct < 38_773)
+    assert not found["coverage"]["stopped"]
+
+
+@pytest.mark.slow(seconds=1)
+def test_no_model_is_reduced_early_with_a_premise_to_be_met(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be kept in every label: a longer search in full may meet it."""
+    kinds: list[bool] = []
+    run = EngineTask.run
+    monkeypatch.setattr(growing, "EARLY", 1000)
+    monkeypatch.setattr(growing, "STEEPLY", 1.1)
+    monkeypatch.setattr(command, "SMALL", 10**6)
+    monkeypatch.setattr(EngineTask, "run", lambda *how: kinds.append((r := run(*how)).narrowed) or r)
+    names = ["--property", "agreement", "--property", "durability"]  # agreement takes two transactions
+    found = json.loads(CliRunner().invoke(main, [*QUESTION, "--txns", "1", *names, "--json"]).stdout)
+    assert kinds == [False, False]
+    assert found["states"]["distinct"] == 38_773
 
 
 @pytest.mark.slow(seconds=3)

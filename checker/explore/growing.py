@@ -1,0 +1,34 @@
+"""Exploring in full until it is plain that a model is large."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from checker.explore.breadth_first import Explorer, LevelGroup
+
+__all__ = ["EARLY", "GROWS", "Growing"]
+
+EARLY = 50_000  # distinct states after which is asked whether it grows
+STEEPLY = 1.25  # by what each of the last two levels exceeds the one before it, where it does
+GROWS = "the model grows"
+
+
+class Growing(Explorer):
+    """Explores in full, and stops behind the first level with `EARLY` distinct states if levels still grow steeply.
+
+    Whether a model is large is only guessed: who goes on has to know what to do if it is not.
+    """
+
+    @property
+    def grown(self) -> bool:
+        """Whether it stopped since levels grow."""
+        return self.result.stopped == GROWS
+
+    def finished(self, level: list[LevelGroup], keep_going: bool) -> bool:
+        if super().finished(level, keep_going):
+            return True
+        r = self.result
+        if r.distinct >= EARLY > r.distinct - r.levels[-1] and len(r.levels) > 2:
+            if all(after >= STEEPLY * before for before, after in pairwise(r.levels[-3:])):
+                r.stopped = GROWS
+        return bool(r.stopped)
