@@ -12,20 +12,37 @@ from typing import TYPE_CHECKING, Any
 from checker.report.result import Result, Verdict
 
 if TYPE_CHECKING:
+    import networkx as nx
+
     from checker.ci.result import CheckResult
+    from checker.graph.report import GraphReport
+    from checker.live.report import LiveReport
+    from checker.mutate.report import MutationReport
+    from checker.proof.break_it import Broken
+    from checker.proof.prove import Proof
+    from checker.refinement.report import RefinementReport
     from checker.report.audit import AuditReport
+    from checker.report.audit_logs import LogsReport
+    from checker.report.bounded import BoundedReport
     from checker.report.induction import InductionReport
     from checker.report.judged import JudgedTable
     from checker.report.replayed import ReplayResult
     from checker.report.report import Report
     from checker.report.shortened import Shortening
     from checker.report.simulated import Simulation
+    from checker.report.witnessed import WitnessReport
     from checker.requests.quorums import Quorums
+    from checker.requests.reenact import Reenacted as PlayedOnServers
+    from checker.requests.sweep import Swept as FinishedSweep
+    from checker.search.report import SearchReport
     from checker.zookeeper.record import RowOutcome
     from traces.judging.sentence import Violation
     from traces.judging.totals import Totals
     from traces.record.trace import Step, Trace
     from traces.replay.replay import Replayed as Played
+    from traces.shorten.realise import Realised as PlainRun
+    from traces.sweep.findings import Finding
+    from traces.sweep.summary import Summary
     from traces.zookeeper.findings import Finding as ZooKeeperFinding
     from zabspec.model import Configuration
     from zabspec.simulator.run import Run
@@ -33,8 +50,9 @@ if TYPE_CHECKING:
     from zabspec.timed.setting import Setting
 
 __all__ = [
-    "Audited", "Checked", "Explored", "Exported", "Inductive", "Judged", "Minimised", "Planned", "QuorumsChecked",
-    "Replayed", "Simulated", "TrackRecord", "Verdict",
+    "Answered", "Audited", "Bounded", "Checked", "Explored", "Exported", "Graphed", "Inductive", "Judged", "Listed",
+    "Lived", "LogsAudited", "Minimised", "Mutated", "Planned", "Proved", "QuorumsChecked", "Realised", "Reenacted",
+    "Refined", "Replayed", "Reported", "Searched", "Simulated", "Swept", "TrackRecord", "Verdict", "Witnessed",
 ]  # fmt: skip
 
 HELD = 0
@@ -76,13 +94,18 @@ class Answered:
         return json_of(self._result)
 
     def html(self) -> str:
-        """The answer as a page that needs nothing else.
+        """The answer as a page that needs nothing else: the first run drawn, where its kind has no page of its own.
 
         Raises:
-            NoVerdict: what is to be drawn is not so.
+            NoVerdict, TraceError: what is to be drawn is not so.
         """
         from checker.report.formats.html import as_html
 
+        first = next(iter(self.runs.values()), None)
+        if first is not None and not self._result.page():
+            from traces.pictures import to_html
+
+            return to_html(first)
         return as_html(self._result).decode()
 
     @property
@@ -196,6 +219,27 @@ class Simulated(Answered):
 
         table = ["", text_of(self.answer.table())] if self.answer.verdicts else []
         return "\n".join([f"sha256 {self.sha256}", self.answer.summary(), *table]) + "\n"
+
+    @cached_property
+    def drawn(self) -> tuple[Trace, list[tuple[str, str]]]:
+        """The run up to the violation that came first, or the whole run, as a trace; and what is to be said of it, if
+        it is no more than a part of that.
+
+        Raises:
+            TraceError: it cannot be told as a trace.
+        """
+        return self.answer.told()
+
+    @property
+    def runs(self) -> Mapping[str, Trace]:
+        """The run, under the property that it breaks first."""
+        return {self.drawn[0].property_name: self.drawn[0]}
+
+    def html(self) -> str:
+        from traces.pictures.html import page
+
+        trace, story = self.drawn
+        return page(trace, story=story)
 
 
 class Replayed(Answered):
@@ -357,6 +401,19 @@ class Checked(Answered):
         super().__init__(result)
         self.outcomes = tuple(result.outcomes)
 
+    @cached_property
+    def runs(self) -> Mapping[str, Trace]:
+        """The run of each violation, by check and property."""
+        from checker.ci.result import traces_of
+
+        made = [(one, one.found.counterexamples) for one in self.outcomes if one.found is not None]
+        return {name: trace for one, names in made for name, trace in traces_of(one, names)}
+
+    def html(self) -> str:
+        from checker.report.formats.html import as_html
+
+        return as_html(self._result).decode()
+
 
 class TrackRecord(Answered):
     """Known bugs of ZooKeeper, found again.
@@ -368,3 +425,221 @@ class TrackRecord(Answered):
     def __init__(self, result: Result, rows: Sequence[RowOutcome]) -> None:
         super().__init__(result)
         self.rows = tuple(rows)
+
+    def html(self) -> str:
+        """The answer as a page: of one row its story and its run."""
+        from checker.report.formats.html import as_html
+        from checker.zookeeper.story import story
+        from traces.pictures.html import page
+
+        run = self.rows[0].without.trace if len(self.rows) == 1 else None
+        return as_html(self._result).decode() if run is None else page(run, story=story(self.rows[0]))
+
+
+class OfReport(Answered):
+    """An answer that is a report.
+
+    Attributes:
+        report: the report of the command, with every figure.
+    """
+
+    report: Any
+
+    def __init__(self, report: Result) -> None:
+        super().__init__(report)
+        self.report = report
+
+
+class Lived(OfReport):
+    """Whether, with no more faults, a process waits for ever."""
+
+    report: LiveReport
+
+
+class Searched(OfReport):
+    """What random walks found."""
+
+    report: SearchReport
+
+
+class Mutated(OfReport):
+    """Which small changes of a protocol no property notices."""
+
+    report: MutationReport
+
+
+class Bounded(OfReport):
+    """Whether some run of at most so many steps breaks a property, as z3 says."""
+
+    report: BoundedReport
+
+    @property
+    def runs(self) -> Mapping[str, Trace]:
+        """The run that breaks a property, if there is one."""
+        found = self.report.counterexample
+        return {} if found is None or found.trace is None else {found.trace.property_name: found.trace}
+
+
+class Refined(OfReport):
+    """Whether every step of `zab` is one of abstract ZAB."""
+
+    report: RefinementReport
+
+    @property
+    def runs(self) -> Mapping[str, Trace]:
+        """The shortest run to each thing that fails."""
+        return {name: failed.trace for name, failed in self.report.failures.items()}
+
+
+class LogsAudited(OfReport):
+    """What text logs of servers say of their history."""
+
+    report: LogsReport
+
+    def html(self) -> str:
+        from importlib.metadata import version
+
+        from traces.zookeeper.log_picture import page_of_logs, picture_of_logs
+
+        return page_of_logs(picture_of_logs(self.report.history, self.report.broken, version("zabcheck")))
+
+    def picture(self) -> str:
+        """What the logs tell, as a diagram in SVG."""
+        from importlib.metadata import version
+
+        from traces.pictures.svg import document
+        from traces.zookeeper.log_picture import picture_of_logs
+
+        return document(picture_of_logs(self.report.history, self.report.broken, version("zabcheck")).picture)
+
+
+class Witnessed(OfReport):
+    """The shortest runs that put properties to the test."""
+
+    report: WitnessReport
+
+    def html(self) -> str:
+        from checker.report.witness_page import page_of_runs
+
+        return page_of_runs(self.report)
+
+
+class Graphed(OfReport):
+    """A graph of states, and what every violating run does."""
+
+    report: GraphReport
+
+    @property
+    def graph(self) -> nx.DiGraph[int]:
+        """The graph."""
+        return self.report.graph
+
+
+class Proved(Answered):
+    """The proof of abstract ZAB, or what breaks a mutant of it.
+
+    Attributes:
+        found: a proof for each seed; or the mutant with the run that breaks it.
+    """
+
+    def __init__(self, result: Result, found: Sequence[Proof] | Broken) -> None:
+        super().__init__(result)
+        self.found = found
+
+
+class Realised(Answered):
+    """A plain seeded run that breaks what a counterexample breaks.
+
+    Attributes:
+        trace: the counterexample.
+        found: the run; None: none of those that were tried breaks it.
+    """
+
+    def __init__(self, result: Result, trace: Trace, found: PlainRun | None) -> None:
+        super().__init__(result)
+        self.trace = trace
+        self.found = found
+
+    def text(self) -> str:
+        return super().text() if self.found is not None else f"{self.sentence}\n"
+
+    @property
+    def runs(self) -> Mapping[str, Trace]:
+        """The counterexample."""
+        return {self.trace.property_name: self.trace}
+
+
+class Swept(Answered):
+    """A finished sweep of simulated runs.
+
+    Attributes:
+        summary: all runs, counted.
+        findings: for each program the first run that violates each property.
+        files: the report, its page among them.
+    """
+
+    def __init__(self, result: Result, swept: FinishedSweep) -> None:
+        super().__init__(result)
+        self.summary: Summary = swept.summary
+        self.findings: Sequence[Finding] = swept.found
+        self.files = tuple(swept.files)
+
+    def html(self) -> str:
+        page = next(file for file in self.files if file.suffix == ".html")
+        return page.read_text(encoding="utf-8")
+
+
+class Reenacted(Answered):
+    """A trace, as it was played on real servers.
+
+    Attributes:
+        trace: the trace.
+        played: every run, and the folder that has what it left.
+    """
+
+    def __init__(self, result: Result, trace: Trace, played: PlayedOnServers) -> None:
+        super().__init__(result)
+        self.trace = trace
+        self.played = played
+
+    @property
+    def runs(self) -> Mapping[str, Trace]:
+        """The trace."""
+        return {self.trace.property_name or self.trace.premise_of: self.trace}
+
+
+class Listed(Answered):
+    """What there is to choose from.
+
+    Attributes:
+        rows: each by the names of its columns.
+    """
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(result)
+        self.rows: Sequence[Mapping[str, str]] = result.as_json()
+
+
+class Reported(Answered):
+    """A report of an exploration that was saved as JSON.
+
+    Attributes:
+        given: what the file has.
+    """
+
+    def __init__(self, result: Result, given: Mapping[str, Any]) -> None:
+        super().__init__(result)
+        self.given = given
+
+    def html(self) -> str:
+        from checker.report.page import page_of
+
+        return page_of(self.given)
+
+    @property
+    def runs(self) -> Mapping[str, Trace]:
+        """The run of each violation, taken again."""
+        from checker.report.page import trace_of
+
+        broken = [p for p in self.given["properties"] if p["verdict"] == "violated"]
+        return {p["name"]: trace_of(self.given, p) for p in broken}

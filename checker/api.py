@@ -8,23 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from os import PathLike, fspath
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from checker.answers import (
     Audited,
+    Bounded,
     Checked,
     Explored,
     Exported,
+    Graphed,
     Inductive,
     Judged,
+    Listed,
+    Lived,
+    LogsAudited,
     Minimised,
+    Mutated,
     Planned,
+    Proved,
     QuorumsChecked,
+    Realised,
+    Reenacted,
+    Refined,
     Replayed,
+    Reported,
+    Searched,
     Simulated,
+    Swept,
     TrackRecord,
+    Witnessed,
 )
 from checker.errors import NoVerdict, RequestError
 from checker.requests.options import Exploring, Names, Simulating, Sizes
@@ -42,8 +57,10 @@ if TYPE_CHECKING:
     AnyRun = Trace | Simulated | Run | str | PathLike[str] | Sequence[str | PathLike[str]]
 
 __all__ = [
-    "NoVerdict", "RequestError", "audit", "causal_graph", "check", "explore", "export", "judge", "minimise", "plan",
-    "prove_inductive", "quorums", "replay", "simulate", "state_graph", "zookeeper",
+    "NoVerdict", "RequestError", "audit", "audit_logs", "bmc", "causal_graph", "check", "explore", "export", "gallery",
+    "graph", "judge", "live", "minimise", "mutate", "plan", "properties", "prove", "prove_inductive", "quorums",
+    "realise", "reenact", "refine", "replay", "report", "search", "simulate", "state_graph", "sweep", "variants",
+    "witness", "zookeeper",
 ]  # fmt: skip
 
 
@@ -120,6 +137,127 @@ class Exporting(TypedDict, total=False):
     cone: int
 
 
+class Limited(Sizes, total=False):
+    """Options of whatever visits the states of a model; `zabcheck --help` says what each means."""
+
+    repair: str
+    start: str
+    quorums: str | PathLike[str]
+    depth: int
+    threads: int
+    max_states: int
+    time_limit: float
+    memory_limit: str
+
+
+class Living(Limited, total=False):
+    """Options of a check of liveness; `zabcheck --help` says what each means."""
+
+    progress_properties: Sequence[str]
+    symmetry: bool
+    trace: str | PathLike[str]
+
+
+class Witnessing(Limited, total=False):
+    """Options of looking for the runs that put properties to the test; `zabcheck --help` says what each means."""
+
+    properties: Names
+    symmetry: bool
+    trace: str | PathLike[str]
+
+
+class Mutating(Limited, total=False):
+    """Options of mutating a protocol; `zabcheck --help` says what each means."""
+
+    properties: Names
+    seed: int
+
+
+class Searching(Sizes, total=False):
+    """Options of walks at random; `zabcheck --help` says what each means."""
+
+    repair: str
+    start: str
+    quorums: str | PathLike[str]
+    depth: int
+    properties: Names
+    keep_going: bool
+    seed: int
+    threads: int
+    time_limit: float
+    trace: str | PathLike[str]
+
+
+class Bounding(Sizes, total=False):
+    """Options of bounded model checking; `zabcheck bmc --help` says what each means."""
+
+    repair: str
+    start: str
+    quorums: str | PathLike[str]
+    properties: Names
+    every: int
+    time_limit: float
+    query_limit: float
+    seed: int
+    trace: str | PathLike[str]
+
+
+class Refining(TypedDict, total=False):
+    """Options of a refinement check; `zabcheck refine --help` says what each means."""
+
+    variant: str
+    quorums: str | PathLike[str]
+    nodes: int
+    txns: int
+    budgets: Mapping[str, int]
+    depth: int
+    keep_going: bool
+    symmetry: bool
+    threads: int
+    max_states: int
+    time_limit: float
+    memory_limit: str
+    trace: str | PathLike[str]
+
+
+class Sweeping(TypedDict, total=False):
+    """Options of a sweep, each one value or several; `zabcheck sweep --help` says what each means."""
+
+    seeds: str | Sequence[str]
+    protocol: str | Sequence[str]
+    variant: str | Sequence[str]
+    network: str | Sequence[str]
+    oracle: str | Sequence[str]
+    nodes: int | Sequence[int]
+    rounds: int | Sequence[int]
+    proposals: int | Sequence[int]
+    delay: str | Sequence[str]
+    partition: str | Sequence[str]
+    schedule: str | Sequence[str]
+    faults: int | Sequence[int]
+    fault_kinds: str | Sequence[str]
+    sample: int
+    sample_seed: int
+    quorums: str | PathLike[str]
+    events: bool
+    master: str
+
+
+class Reenacting(TypedDict, total=False):
+    """Options of a re-enactment; `zabcheck reenact --help` says what each means."""
+
+    release: str
+    zookeeper: str
+    jar: str
+    variant: str
+    times: int
+    retries: int
+    control: bool
+    without: int
+    patience: float
+    output: str | PathLike[str]
+
+
 def explore(protocol: AnyProtocol = "zab", **options: Unpack[Exploring]) -> Explored:
     """Explore a protocol breadth-first and judge its properties.
 
@@ -139,6 +277,148 @@ def explore(protocol: AnyProtocol = "zab", **options: Unpack[Exploring]) -> Expl
     with sentences():
         request = request_of(ExploreRequest, named(protocol), options)
         return Explored(with_evidence(answer(request, TerminalWatch()), request))
+
+
+def live(protocol: AnyProtocol = "zab", **options: Unpack[Living]) -> Lived:
+    """Check liveness: with no more faults, does any process wait for ever? As `zabcheck --live`.
+
+    Raises:
+        RequestError: the question was wrong.
+        NoVerdict: it could not be asked at all.
+    """
+    from checker.requests.keywords import request_of
+    from checker.requests.live import LiveRequest, answer
+    from checker.terminal import TerminalWatch
+
+    with sentences():
+        return Lived(answer(request_of(LiveRequest, named(protocol), options), TerminalWatch()))
+
+
+def search(protocol: AnyProtocol = "zab", how: str = "random", **options: Unpack[Searching]) -> Searched:
+    """Walk at random where exploring everything is out of reach, as `zabcheck --search`.
+
+    Args:
+        how: `random`, `swarm` or `best`.
+
+    Raises:
+        RequestError: the question was wrong.
+        NoVerdict: it could not be asked at all.
+    """
+    from checker.requests.keywords import request_of
+    from checker.requests.search import SearchRequest, answer
+    from checker.terminal import TerminalWatch
+
+    with sentences():
+        request = request_of(SearchRequest, named(protocol), {"how": how, **options})
+        return Searched(answer(request, TerminalWatch()))
+
+
+def mutate(protocol: AnyProtocol, number: int, **options: Unpack[Mutating]) -> Mutated:
+    """Make small changes of a user protocol, one at a time: which does no property notice? As `zabcheck --mutate`.
+
+    Args:
+        number: how many changes.
+
+    Raises:
+        RequestError: the question was wrong.
+        NoVerdict: it could not be asked at all.
+    """
+    from checker.requests.keywords import request_of
+    from checker.requests.mutate import MutateRequest, answer
+    from checker.terminal import TerminalWatch
+
+    with sentences():
+        request = request_of(MutateRequest, named(protocol), {"number": number, **options})
+        return Mutated(answer(request, TerminalWatch()))
+
+
+def witness(protocol: AnyProtocol = "zab", **options: Unpack[Witnessing]) -> Witnessed:
+    """Find the shortest run that puts each property to the test, as `zabcheck --witness`.
+
+    Raises:
+        RequestError: the question was wrong.
+        NoVerdict: it could not be asked at all.
+    """
+    from checker.requests.keywords import request_of
+    from checker.requests.witness import WitnessRequest, answer
+    from checker.terminal import TerminalWatch
+
+    with sentences():
+        return Witnessed(answer(request_of(WitnessRequest, named(protocol), options), TerminalWatch()))
+
+
+def bmc(protocol: AnyProtocol = "zab", depth: int = 1, **options: Unpack[Bounding]) -> Bounded:
+    """Ask z3 whether some run of at most `depth` steps breaks a property.
+
+    Raises:
+        RequestError: the question was wrong.
+        NoVerdict: it could not be asked at all.
+    """
+    from checker.requests.bmc import BmcRequest, answer
+    from checker.requests.keywords import request_of
+
+    with sentences():
+        return Bounded(answer(request_of(BmcRequest, named(protocol), {"depth": depth, **options})))
+
+
+def graph(protocol: AnyProtocol = "zab", **options: Unpack[Graphing]) -> Graphed:
+    """Make the graph of a model's states, and ask it what every violating run does, as `zabcheck graph`.
+
+    Raises:
+        RequestError: the request is wrong, or the graph has more than `max_states` states (100,000).
+        NoVerdict: a state meets a run-time error.
+    """
+    from checker.requests.graph import GraphRequest, answer
+    from checker.requests.keywords import request_of
+    from checker.terminal import TerminalWatch
+
+    with sentences():
+        return Graphed(answer(request_of(GraphRequest, named(protocol), options), TerminalWatch()))
+
+
+def prove(
+    mutant: str = "", seeds: Sequence[int] = (), query_limit: float = 10.0, quorums: str | PathLike[str] = ""
+) -> Proved:
+    """Prove abstract ZAB safe for any number of processes and any length, or show what breaks a mutant of it.
+
+    Args:
+        mutant: which rule is broken; empty: none.
+        seeds: of the solver, one proof for each; none: 0.
+        query_limit: seconds for each query.
+        quorums: a `zoo.cfg`, or the text of a quorum system, that the proof is to be of.
+
+    Raises:
+        RequestError: the question was wrong.
+        NoVerdict: a run that z3 found is none: an error of zabcheck.
+    """
+    from checker.report.proved import broken_result, proved_result
+    from checker.requests.keywords import fields_of
+    from checker.requests.prove import ProveRequest, answer
+
+    with sentences():
+        given = {"mutant": mutant, "seeds": tuple(seeds), "query_limit": query_limit, "quorums": quorums or None}
+        request = ProveRequest(**fields_of(ProveRequest, given))
+        found = answer(request)
+        if isinstance(found, list):
+            return Proved(proved_result(request.as_json(), found, request.instance), found)
+        return Proved(broken_result(request.as_json(), found), found)
+
+
+def refine(**options: Unpack[Refining]) -> Refined:
+    """Check that every step of `zab` is a step of abstract ZAB, which `prove` proves safe.
+
+    Raises:
+        RequestError: the question was wrong.
+        NoVerdict: the run that fails is none of the interpreter: an error of zabcheck.
+    """
+    from checker.requests.keywords import fields_of
+    from checker.requests.refine import USUAL, RefineRequest, answer
+    from checker.terminal import TerminalWatch
+
+    with sentences():
+        values = fields_of(RefineRequest, options)
+        budgets = {**USUAL, **values.pop("budgets", {})}
+        return Refined(answer(RefineRequest(budgets=budgets, **values), TerminalWatch()))
 
 
 def simulate(protocol: AnyProtocol = "db19", **options: Unpack[Simulating]) -> Simulated:
@@ -370,6 +650,166 @@ def minimise(
         request = MinimiseRequest(file, saved or f"{folder}/shorter.trace.json", search)
         found = answer(request)
     return Minimised(shortened_result(MinimiseRequest(file, saved, search).as_json(), found, saved), found)
+
+
+def realise(
+    trace: Trace | str | PathLike[str], attempts: int = 200_000, time_limit: float = 60.0, threads: int | None = None
+) -> Realised:
+    """Look for a seed and flags of the simulator that break the same property as a counterexample, without a script.
+
+    Args:
+        trace: a trace, or the file of one.
+        attempts: runs to try at most; `time_limit`: seconds in all; `threads`: None: all cores.
+
+    Raises:
+        RequestError: it is no trace, or violates nothing that simulated runs are judged by.
+    """
+    from checker.report.realised import realised_result
+    from checker.requests.realise import RealiseRequest, answer
+
+    with sentences(), in_a_file(trace) as file:
+        request = RealiseRequest(file, attempts, time_limit, threads)
+        given, found = answer(request)
+        run = None if isinstance(found, int) else found
+        return Realised(realised_result(request.as_json(), given, found), given, run)
+
+
+def sweep(folder: str | PathLike[str], **options: Unpack[Sweeping]) -> Swept:
+    """Run every configuration of a grid in the simulator, on Spark, and judge it by every property of histories.
+
+    `zabcheck.spark.sweep` gives DataFrames instead, for a program of your own.
+
+    Args:
+        folder: takes a table of all runs and a report; what is finished in it is not run again.
+
+    Raises:
+        RequestError: there is no such sweep, the folder cannot hold it, or a package is missing.
+        NoVerdict: it is not finished.
+    """
+    from checker.report.swept import swept_result
+    from checker.requests.keywords import fields_of
+    from checker.requests.sweep import SweepRequest, answer
+
+    with sentences():
+        values = fields_of(SweepRequest, options)
+        for f in fields(SweepRequest):
+            if f.default == () and f.name in values:
+                given = values[f.name]
+                values[f.name] = tuple(given) if isinstance(given, list | tuple | range) else (given,)
+        request = SweepRequest(folder=fspath(folder), **values)
+        swept = answer(request)
+        return Swept(swept_result(request.as_json(), swept), swept)
+
+
+def reenact(trace: str | PathLike[str], **options: Unpack[Reenacting]) -> Reenacted:
+    """Play a trace, or the run of a row of the track record, on real ZooKeeper servers (docs/reenact.md).
+
+    Args:
+        trace: the file of a trace, or a row, such as `ZK-4394`.
+
+    Raises:
+        RequestError: there is no such trace, or the folder cannot be made.
+        NoVerdict: the servers cannot be run here.
+    """
+    from checker.requests.keywords import fields_of
+    from checker.requests.reenact import ReenactmentMessages, ReenactRequest, answer
+
+    with sentences():
+        request = ReenactRequest(trace=fspath(trace), **fields_of(ReenactRequest, options))
+        told = ReenactmentMessages(request)
+        played = answer(request, told)
+        return Reenacted(told.stated(played), request.read(), played)
+
+
+def audit_logs(*logs: str | PathLike[str]) -> LogsAudited:
+    """Judge text logs of ZooKeeper servers (`zookeeper.log`), as `zabcheck audit --logs`.
+
+    Raises:
+        RequestError: a file cannot be read, or no line of any says anything.
+    """
+    from checker.requests.audit_logs import AuditLogsRequest, answer
+
+    with sentences():
+        return LogsAudited(answer(AuditLogsRequest(tuple(fspath(log) for log in logs))))
+
+
+def report(run: str | PathLike[str]) -> Reported:
+    """Read a report of an exploration, which `zabcheck --json` or `as_json()` wrote; its page draws every run again.
+
+    Raises:
+        RequestError: there is none, or it contradicts itself.
+    """
+    from pathlib import Path
+
+    from checker.report.claimed import read_report
+    from checker.report.page import ReportError
+    from checker.report.result import StatedResult
+
+    try:
+        given = read_report(Path(run))
+    except ReportError as problem:
+        raise RequestError(str(problem)) from None
+    sentence = given["sentence"]
+    return Reported(StatedResult(sentence, int(given["exit_code"]), given, [sentence], kind="report"), given)
+
+
+def gallery(*names: str, source: str = "", heavy: bool = False) -> Checked:
+    """Run entries of the gallery: each is a claim of the sources, or a known fault, held against what is on record.
+
+    Args:
+        names: of entries or groups; none: all that take under a minute.
+        source: those that cite it.
+        heavy: those too that take more than a minute.
+
+    Raises:
+        RequestError: there is no such entry.
+    """
+    import datetime
+
+    from checker.ci.configuration import MatrixError
+    from checker.ci.selection import result_of
+    from checker.ci.shipped import GalleryResult
+    from checker.ci.shipped import gallery as shipped
+
+    with sentences():
+        try:
+            there = shipped()
+            left = there.named(names, source, heavy)
+            found = result_of(there.matrix, left, datetime.datetime.now(datetime.UTC).date(), "entry")
+            return Checked(GalleryResult(found.path, found.outcomes, found.what))
+        except MatrixError as problem:
+            raise RequestError(str(problem)) from None
+
+
+def variants(*words: str, protocol: str | None = None) -> Listed:
+    """List the protocols' variants, each with what it changes and breaks.
+
+    Args:
+        words: only those that have all of them.
+        protocol: of this one alone.
+
+    Raises:
+        RequestError: there is no such protocol or variant.
+    """
+    from checker.ci.listed import variants_listed
+
+    with sentences():
+        return Listed(variants_listed(words, protocol))
+
+
+def properties(*words: str, protocol: str | None = None) -> Listed:
+    """List the properties, each with its source and premise.
+
+    Args:
+        words, protocol: as of `variants`.
+
+    Raises:
+        RequestError: there is no such protocol or property.
+    """
+    from checker.ci.listed import properties_listed
+
+    with sentences():
+        return Listed(properties_listed(words, protocol))
 
 
 def check(

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from checker.commands.common import INPUT, NO_VERDICT, Subcommand
+from checker.commands.common import INPUT, Subcommand
 from checker.commands.publishing import published
 from checker.report.progress import StatusLine
+from checker.report.realised import realised_result
 from checker.report.result import StatedResult
 from checker.requests.realise import RealiseRequest, answer
 
@@ -42,23 +43,7 @@ def realise(trace: Path, attempts: int, limit: float, threads: int | None) -> St
     request = RealiseRequest(str(trace), attempts, limit, threads)
     with StatusLine() as status:
         given, found = answer(request, partial(begun, status))
-    name = given.property_name
-    if isinstance(found, int):
-        content = {"request": request.as_json(), "property": name, "reproduced": False, "attempts": found}
-        lost = any(step.word.row.spends == "power_losses" for step in given.steps)
-        more = "; a plain run loses no power, as the counterexample does" if lost else ""
-        said = f"none of {found:,} runs broke {name}; --attempts and --time-limit allow more{more}"
-        return StatedResult(said, NO_VERDICT, content, troubles=[said], kind="realise", indent=None)
-    from traces.shorten.realise import command_line
-
-    command = command_line(found.run)
-    content = {
-        "request": request.as_json(), "property": name, "reproduced": True, "attempts": found.attempts,
-        "command": command, "tick": found.tick,
-    }  # fmt: skip
-    text = [f"{command}\nbreaks {name} at tick {found.tick}; {found.attempts:,} runs tried"]
-    sentence = f"{name} breaks at tick {found.tick} by: {command}"
-    return StatedResult(sentence, content=content, text=text, kind="realise")
+    return realised_result(request.as_json(), given, found)
 
 
 def begun(status: StatusLine, trace: Trace) -> None:

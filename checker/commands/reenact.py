@@ -9,14 +9,14 @@ import click
 
 from checker.commands import completing
 from checker.commands import shared_options as shared
-from checker.commands.common import HELD, INPUT, NO_VERDICT, PATH, VIOLATED, Answer, Subcommand, at_least, table
+from checker.commands.common import HELD, INPUT, NO_VERDICT, PATH, Answer, Subcommand, at_least, table
+from checker.commands.publishing import publish
 from checker.report.progress import StatusLine
 from checker.requests.conformance import Conformance, ConformanceRequest
 from checker.requests.conformance import answer as conform
-from checker.requests.reenact import Reenacting, ReenactRequest, ServersRequest, answer
+from checker.requests.reenact import ReenactmentMessages, ReenactRequest, ServersRequest, answer
 
 if TYPE_CHECKING:
-    from traces.record.trace import Step
     from traces.reenact.campaign import Line
     from traces.reenact.plan import ReenactmentPlan
     from traces.reenact.reenactment import ReenactedRun
@@ -64,47 +64,23 @@ def reenact(**words: Any) -> Answer:
 
 def play_trace(request: ReenactRequest) -> Answer:
     """Play a trace."""
-    from traces.reenact.messages import told_run
-    from traces.reenact.rates import told_rate
-
     with ShownReenactment(request) as shown:
-        done = answer(request, shown)
-    texts = [*shown.texts, *(told_run(done.plan, done.runs[-1]) if request.times == 1 else [])]
-    if request.times > 1:
-        agreed, broken = told_rate(done.agreed, request.times), told_rate(done.broken, request.times)
-        texts.append(f"all steps agree: {agreed}; broken on the servers: {broken}")
-    code = VIOLATED if done.broken else HELD if done.agreed == request.times else NO_VERDICT
-    return Answer(code, [*texts, f"left in {done.folder}"])
+        return publish(shown.stated(answer(request, shown)))
 
 
-class ShownReenactment(StatusLine, Reenacting):
-    """Shows on stderr how far a re-enactment is.
-
-    Attributes:
-        texts: what happened, for the answer.
-    """
+class ShownReenactment(StatusLine, ReenactmentMessages):
+    """Shows on stderr how far a re-enactment is."""
 
     def __init__(self, request: ReenactRequest) -> None:
-        super().__init__()
-        self.request = request
-        self.texts: list[str] = []
-
-    def planned(self, plan: ReenactmentPlan, left_out: Step | None) -> None:
-        from traces.reenact.messages import told_plan
-
-        self.texts += told_plan(plan)
-        if left_out is not None:
-            self.texts.append(f"control: without step {left_out.number}, {left_out.label}")
+        StatusLine.__init__(self)
+        ReenactmentMessages.__init__(self, request)
 
     def failed(self, sentence: str) -> None:
-        self.texts.append(sentence)
+        super().failed(sentence)
         self.update(sentence)
 
     def played(self, plan: ReenactmentPlan, run: ReenactedRun, number: int, tries: int) -> None:
-        from traces.reenact.messages import told_run
-
-        if self.request.times > 1 or tries > 1:
-            self.texts.append(f"run {number}, {tries} tries, {run.seconds:.1f} s: {'; '.join(told_run(plan, run))}")
+        super().played(plan, run, number, tries)
         self.update(f"{number} of {self.request.times} runs are played")
 
 

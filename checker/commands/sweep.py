@@ -15,8 +15,9 @@ import click
 from checker.commands import shared_options as shared
 from checker.commands.common import INPUT_OR_FOLDER, Subcommand
 from checker.commands.publishing import published
-from checker.report.result import Part, StatedResult, Table
-from checker.requests.sweep import Bar, SweepRequest, Swept, answer
+from checker.report.result import StatedResult
+from checker.report.swept import swept_result
+from checker.requests.sweep import Bar, SweepRequest, answer
 
 if TYPE_CHECKING:
     from zabspec.simulator.run import Run
@@ -103,8 +104,7 @@ def sweep(folder: Path, master: str, **flags: Any) -> StatedResult:
     request = SweepRequest(str(folder), master=master, **{n: v for n, v in flags.items() if v is not None})
     with progress() as bar:
         swept = answer(request, bar, run_of_command)
-    content = {"request": request.as_json()} | as_json_of(swept)
-    return StatedResult(content["verdict"], swept.code, content, parts_of(swept), kind="sweep")
+    return swept_result(request.as_json(), swept)
 
 
 def run_of_command(command: str) -> Run:
@@ -114,70 +114,6 @@ def run_of_command(command: str) -> Run:
     words = shlex.split(command)
     assert words[:2] == ["zabcheck", "simulate"]
     return request_of_flags(**simulate.make_context("simulate", words[2:]).params).run()
-
-
-# --- what it came to -----------------------------------------------------------------------------
-
-
-def parts_of(swept: Swept) -> list[Part]:
-    """Return what a person reads."""
-    from traces.explain.folding import fitted
-    from traces.sweep.report import program_name, rate_text, verdict
-
-    store, summary, found, again = swept.store, swept.summary, swept.found, swept.again
-    rows = [
-        (name, f"{t.violated:,}", f"{t.holds:,}", f"{t.not_reached:,}") for name, t in summary.every.tallies.items()
-    ]
-    said = "\n".join(fitted(each) for each in (verdict(store.question, summary), again.sentence) if each)
-    parts: list[Part] = [Table(rows, ("property", "violated", "holds", "premise not reached"), above=said)]
-    for command in dict.fromkeys(f.command for f in found):
-        lines = [command]
-        for f in found:
-            if f.command == command:
-                rate = rate_text(f.violated, f.judged)
-                lines.append(f"  the first of {program_name(f.program)} that breaks {f.name}, at tick {f.tick}: {rate}")
-        parts.append("\n".join(lines))
-    return [*parts, f"table: {store.runs}\nreport: {', '.join(str(path) for path in swept.files)}"]
-
-
-def as_json_of(swept: Swept) -> dict[str, Any]:
-    """The answer for machines."""
-    from traces.sweep.report import verdict
-    from traces.sweep.spot_check import CONFIDENCE
-    from traces.sweep.summary import Group
-
-    store, summary, again = swept.store, swept.summary, swept.again
-
-    def group(g: Group) -> dict[str, Any]:
-        tallies = {
-            name: {"violated": t.violated, "holds": t.holds, "premise_not_reached": t.not_reached}
-            for name, t in g.tallies.items()
-        }
-        return {"runs": g.runs, "broken": g.broken, "unfinished": g.unfinished, **g.sums, "properties": tallies}
-
-    return {
-        "verdict": verdict(store.question, summary),
-        "requested_grid": store.question.as_json(),
-        "configurations": store.question.count,
-        "grid": store.question.size,
-        **group(summary.every),
-        "axes": {
-            axis: [{"value": value, **group(g)} for value, g in groups.items()] for axis, groups in summary.axes.items()
-        },
-        "first": [
-            {"property": f.name, "program": list(f.program), "violated": f.violated, "judged": f.judged}
-            | {"number": f.number, "tick": f.tick, "sha256": f.sha256, "command": f.command}
-            for f in swept.found
-        ],
-        "together": [
-            {"program": list(t.program), "properties": list(t.names), "runs": t.runs, "first": t.first}
-            for t in summary.together
-        ],
-        "spot_check": {"runs": again.runs, "of": again.of, "share": again.share, "confidence": CONFIDENCE},
-        "table": str(store.runs),
-        "report": [str(path) for path in swept.files],
-        "exit_code": swept.code,
-    }
 
 
 # --- progress ------------------------------------------------------------------------------------

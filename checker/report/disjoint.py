@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zabspec.configuration import Parameters
 from zabspec.quorums import named, system_of
-from zabspec.simulator.run import Run
+from zabspec.simulator.plan import Run
 
 __all__ = ["disjoint_notes"]
 

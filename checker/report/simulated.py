@@ -138,28 +138,38 @@ class Simulation(Result):
         is violated, and what went wrong. Of a run that is too large the page draws as much as can be told."""
         from traces.pictures.html import page as page_of
 
+        saved = path is not None and any(not v.held for v, _ in self.verdicts)
+        try:
+            trace, story = self.told(in_part=page is not None)
+            if path is not None and saved and not story:
+                write_trace(trace, path)
+            trouble = f"the run cannot be told as a trace: {story[0][1]}" if saved and story else ""
+            return [(page, page_of(trace, story=story).encode())] if page is not None else [], trouble
+        except TraceError as problem:
+            return [], f"the run cannot be told as a trace: {problem}"
+
+    def told(self, in_part: bool = True) -> tuple[Trace, list[tuple[str, str]]]:
+        """Return the run up to the violation that came first, or the whole run, as a trace; and what is to be said of
+        it, if it is a part of that.
+
+        Args:
+            in_part: of a run that is too large return as much as can be told.
+
+        Raises:
+            TraceError: it cannot be told, or not whole.
+        """
         broken = [v for v, _ in self.verdicts if not v.held]
         first = min(broken, key=lambda v: v.broken_at) if broken else None
         of, until = (first.of, first.broken_at + 1) if first is not None else (None, None)
         story: list[tuple[str, str]] = []
-        trouble = ""
         try:
-            try:
-                trace = simulated_trace(self.run, of, until)
-            except TooLarge as problem:
-                if page is None:
-                    raise
-                trace, tick = self.largest_part(self.run.rounds if until is None else until)
-                story = [("Drawn in part", f"up to tick {tick} of {self.run.rounds}: {problem}.")]
-                trouble = (
-                    f"the run cannot be told as a trace: {problem}" if path is not None and first is not None else ""
-                )
-            trace = replace(trace, request=self.request)
-            if path is not None and first is not None and not story:
-                write_trace(trace, path)
-            return [(page, page_of(trace, story=story).encode())] if page is not None else [], trouble
-        except TraceError as problem:
-            return [], f"the run cannot be told as a trace: {problem}"
+            trace = simulated_trace(self.run, of, until)
+        except TooLarge as problem:
+            if not in_part:
+                raise
+            trace, tick = self.largest_part(self.run.rounds if until is None else until)
+            story = [("Drawn in part", f"up to tick {tick} of {self.run.rounds}: {problem}.")]
+        return replace(trace, request=self.request), story
 
     def largest_part(self, end: int) -> tuple[Trace, int]:
         """Return the run up to a tick up to which it can be told, the last one but for a 16th, and that tick.

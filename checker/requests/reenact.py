@@ -11,13 +11,16 @@ from checker.requests.carried import verified_trace
 from checker.requests.request import Request, at_least, seconds
 
 if TYPE_CHECKING:
+    from checker.report.result import StatedResult
     from traces import Trace
     from traces.record.trace import Step
     from traces.reenact.plan import ReenactmentPlan
     from traces.reenact.reenactment import ReenactedRun
     from traces.reenact.servers import Release
 
-__all__ = ["ReenactRequest", "Reenacted", "Reenacting", "ServersRequest", "answer", "new_folder"]
+__all__ = ["ReenactRequest", "Reenacted", "Reenacting", "ReenactmentMessages", "ServersRequest", "answer", "new_folder"]
+
+HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,52 @@ class Reenacting:
 
     def played(self, plan: ReenactmentPlan, run: ReenactedRun, number: int, tries: int) -> None:
         """A run is over."""
+
+
+class ReenactmentMessages(Reenacting):
+    """Keeps what there is to say of a re-enactment.
+
+    Attributes:
+        texts: what happened, in order.
+    """
+
+    def __init__(self, request: ReenactRequest) -> None:
+        self.request = request
+        self.texts: list[str] = []
+
+    def planned(self, plan: ReenactmentPlan, left_out: Step | None) -> None:
+        from traces.reenact.messages import told_plan
+
+        self.texts += told_plan(plan)
+        if left_out is not None:
+            self.texts.append(f"control: without step {left_out.number}, {left_out.label}")
+
+    def failed(self, sentence: str) -> None:
+        self.texts.append(sentence)
+
+    def played(self, plan: ReenactmentPlan, run: ReenactedRun, number: int, tries: int) -> None:
+        from traces.reenact.messages import told_run
+
+        if self.request.times > 1 or tries > 1:
+            self.texts.append(f"run {number}, {tries} tries, {run.seconds:.1f} s: {'; '.join(told_run(plan, run))}")
+
+    def stated(self, done: Reenacted) -> StatedResult:
+        """Return the answer."""
+        from checker.report.result import StatedResult
+        from traces.reenact.messages import told_run
+        from traces.reenact.rates import told_rate
+
+        times = self.request.times
+        texts = [*self.texts, *(told_run(done.plan, done.runs[-1]) if times == 1 else [])]
+        agreed, broken = told_rate(done.agreed, times), told_rate(done.broken, times)
+        sentence = f"all steps agree: {agreed}; broken on the servers: {broken}"
+        texts += [sentence] if times > 1 else []
+        code = VIOLATED if done.broken else HELD if done.agreed == times else NO_VERDICT
+        content = {
+            "request": self.request.as_json(), "sentence": sentence, "agreed": done.agreed, "broken": done.broken,
+            "folder": str(done.folder), "exit_code": code,
+        }  # fmt: skip
+        return StatedResult(sentence, code, content, ["\n".join([*texts, f"left in {done.folder}"])], kind="reenact")
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,6 @@ def answer(request: RefineRequest, watch: Watch | None = None) -> RefinementRepo
         NoVerdict: the run that fails is not one of the interpreter: an error of zabcheck.
     """
     from checker.explore.compiled import Compiled
-    from checker.refinement.failure import failure
     from checker.refinement.model import REFINES, RefinedModel
     from checker.refinement.report import RefinementReport
     from checker.report.report import Report
@@ -111,13 +110,17 @@ def answer(request: RefineRequest, watch: Watch | None = None) -> RefinementRepo
         symmetry_off, request=request.as_json(),
     )  # fmt: skip
     names = sorted(exploration.violations, key=lambda name: (exploration.violations[name].depth, name != REFINES))
-    try:
-        code = Compiled(model, model.properties, exploration.symmetry) if names else None
-        failures = {name: failure(code, exploration.violations[name]) for name in names if code is not None}
-    except TraceError as problem:
-        raise NoVerdict(
-            f"the run that fails is not one of the interpreted world ({problem}): a bug of zabcheck"
-        ) from None
+    failures = {}
+    if names:
+        from checker.refinement.failure import failure  # it brings z3 along, which nothing else here needs
+
+        try:
+            code = Compiled(model, model.properties, exploration.symmetry)
+            failures = {name: failure(code, exploration.violations[name]) for name in names}
+        except TraceError as problem:
+            raise NoVerdict(
+                f"the run that fails is not one of the interpreted world ({problem}): a bug of zabcheck"
+            ) from None
     path, trouble = saved(failures[names[0]].trace, request) if names else ("", "")
     return RefinementReport(model, report, failures, path, trouble)
 

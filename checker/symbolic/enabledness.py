@@ -17,6 +17,7 @@ from functools import cached_property
 
 import z3
 
+from checker.symbolic.assumptions import EPOCHS
 from checker.symbolic.induction import Induction, Move, describe, operand_values
 from checker.symbolic.smt2 import about
 from checker.symbolic.solver import Solver, SolverAnswer
@@ -25,9 +26,8 @@ from zabspec.language.symbolic_terms import Term, Truth, and_, bit, equal, not_,
 from zabspec.language.tree import Site
 from zabspec.worlds.steps import NUMBERED, PROCESSES
 
-__all__ = ["EPOCHS", "Possible", "Taken", "pattern"]
+__all__ = ["Possible", "Taken", "pattern"]
 
-EPOCHS = "--max-epoch"  # the flag of the range that every model cuts on purpose: the protocol has no last epoch
 FEW = 4  # clauses that a query's name has room for
 ERROR = 32  # bits of the number of an error's site
 

@@ -79,8 +79,8 @@ def inductive(
 ) -> tuple[set[str], tuple[str, ...]]:
     """The properties that are inductive with the clauses, none where there are no clauses for the protocol; and the
     flags beside --max-epoch whose ranges some step would leave."""
+    from checker.symbolic.assumptions import EPOCHS as LAST_EPOCH
     from checker.symbolic.assumptions import beside, cut, sized
-    from checker.symbolic.enabledness import EPOCHS as LAST_EPOCH
     from checker.symbolic.pool import Question, run
     from invariants.inductive.argument import argument_of, is_whole
 

@@ -12,9 +12,9 @@ from multiprocessing.pool import AsyncResult
 from typing import TYPE_CHECKING, Any
 
 from checker.explore.symmetry import asymmetry
-from checker.symbolic.assumptions import cut, faults, places
+from checker.symbolic.assumptions import EPOCHS, cut, faults, places
 from checker.symbolic.counterexample import rows
-from checker.symbolic.enabledness import EPOCHS, Possible, Taken
+from checker.symbolic.enabledness import Possible, Taken
 from checker.symbolic.induction import Finding, Induction
 from checker.symbolic.k_induction import k_inductive
 from checker.symbolic.smt2 import record_into

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -21,9 +22,13 @@ from click.testing import CliRunner
 import zabcheck
 from checker import answers, api
 from checker.cli import main
+from checker.commands.bmc import bmc
 from checker.commands.induct import induct
 from checker.commands.judge import judge
+from checker.commands.reenact import reenact
+from checker.commands.refine import refine
 from checker.commands.simulate import simulate
+from checker.commands.sweep import sweep
 from invariants.inductive import CLAUSES
 from tests.patience import HANG
 from zabcheck import language, shadowed_packages
@@ -203,8 +208,12 @@ WITHOUT = {"search", "seed", "mutate", "live", "witness", "progress_properties",
         (api.Simulating, simulate, {"as_json", "dump", "events", "table", "number", "show", "trace", "page"}),
         (api.Judging, judge, {"as_json", "violations"}),
         (api.Inducting, induct, {"as_json", "listed", "confirm", "depth"}),
+        (api.Refining, refine, {"as_json", "smt2"}),
+        (api.Sweeping, sweep, {"as_json"}),
+        (api.Reenacting, reenact, {"runs_drawn", "seed"}),
+        (api.Bounding, bmc, {"as_json", "smt2", "depth", "source", "no_trace", "page"}),
     ],
-    ids=["explore", "simulate", "judge", "prove_inductive"],
+    ids=["explore", "simulate", "judge", "prove_inductive", "refine", "sweep", "reenact", "bmc"],
 )
 def test_keywords_are_the_options_of_the_command(keywords: type, command: click.Command, unsaid: set[str]) -> None:
     said = {"names": "properties", "required": "require_witness", "no_symmetry": "symmetry", "clauses": "clauses"}
@@ -246,6 +255,77 @@ def test_an_answer_is_shown_in_a_notebook_with_what_it_quotes_escaped(broken: an
     assert "t1 &lt;1,1&gt;" in shown
     assert "<1,1>" not in shown
     assert "<pre>" in shown
+
+
+# Commands whose answer is no text: one writes a file, one a script for a shell, one is a server.
+NO_FUNCTION = {"init", "completion", "walk"}
+OTHER_NAME = {"induct": "prove_inductive"}
+
+
+def commands_of_all() -> list[str]:
+    with click.Context(main) as ctx:
+        return main.list_commands(ctx)
+
+
+def test_every_command_is_a_function_with_an_answer() -> None:
+    """A new command has one too, and the page names both in one row."""
+    rows = [line for line in PAGE.splitlines() if line.startswith("| `")]
+    for name in commands_of_all():
+        if name in NO_FUNCTION:
+            assert not hasattr(zabcheck, name)
+            continue
+        function = OTHER_NAME.get(name, name)
+        answer = getattr(answers, getattr(api, function).__annotations__["return"])
+        assert issubclass(answer, answers.Answered), name
+        assert getattr(zabcheck, answer.__name__) is answer
+        row = next(line for line in rows if line.startswith(f"| `{function}("))
+        assert f"`zabcheck {name}`" in row
+        assert f"`{answer.__name__}`" in row
+
+
+LOG = "2026-11-21 07:21:31,600 [myid:1] - INFO  [main:Learner@1] - LOOKING\n"
+LISTED = ("variants", "properties")
+ASKED: dict[str, Callable[[answers.Explored, Path], answers.Answered]] = {
+    "witness": lambda found, _: zabcheck.witness(properties=["integrity"], **TINY),
+    "graph": lambda found, _: zabcheck.graph(variant="small-quorum", **TINY),
+    "live": lambda found, _: zabcheck.live(**TINY),
+    "replay": lambda found, _: zabcheck.replay(trace_of(found)),
+    "export": lambda found, _: zabcheck.export(trace_of(found), "text"),
+    "minimise": lambda found, _: zabcheck.minimise(trace_of(found), search=0.01),
+    "simulate": lambda found, _: zabcheck.simulate(seed=14, rounds=60, check=True),
+    "audit_logs": lambda found, folder: zabcheck.audit_logs(folder / "zk1.log"),
+    "variants": lambda found, _: zabcheck.variants("joiner", "proposals"),
+    "properties": lambda found, _: zabcheck.properties("integrity", protocol="zab"),
+}
+WITHOUT_RUN = {"live", "graph", *LISTED}
+
+
+def trace_of(found: answers.Explored) -> zabcheck.Trace:
+    trace = found["durability"].trace
+    assert trace is not None
+    return trace
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_an_answer_has_text_json_page_and_picture(name: str, broken: answers.Explored, tmp_path: Path) -> None:
+    (tmp_path / "zk1.log").write_text(LOG)
+    found = ASKED[name](broken, tmp_path)
+    assert found.text().strip()
+    assert json.loads(json.dumps(found.as_json()))
+    page = found.html()
+    assert page.startswith("<!doctype html>")
+    assert bool(found.picture()) == (name not in WITHOUT_RUN)
+    assert found.picture() == "" or ("<svg" in page and found.picture().startswith("<"))
+
+
+def test_a_saved_report_is_an_answer(broken: answers.Explored, tmp_path: Path) -> None:
+    saved = tmp_path / "report.json"
+    saved.write_text(json.dumps(broken.as_json()))
+    read = zabcheck.report(saved)
+    assert (read.exit_code, read.sentence) == (1, broken.sentence)
+    assert list(read.runs) == ["delivered-is-chosen", "durability"]
+    with pytest.raises(zabcheck.RequestError, match="no-such-file"):
+        zabcheck.report("no-such-file")
 
 
 # --- the package -----------------------------------------------------------------------------------

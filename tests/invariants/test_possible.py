@@ -15,7 +15,8 @@ import pytest
 import invariants.inductive.impossible as golden
 from checker.commands.publishing import publish
 from checker.report.induction import InductionReport
-from checker.symbolic.enabledness import EPOCHS, Possible, Taken, pattern
+from checker.symbolic.assumptions import EPOCHS
+from checker.symbolic.enabledness import Possible, Taken, pattern
 from checker.symbolic.induction import Induction, Move
 from checker.symbolic.pool import Outcome, Question, Verdict, clause_named
 from checker.symbolic.solver import SolverAnswer

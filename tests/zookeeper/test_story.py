@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from checker.zookeeper.matrix import of_release
+from checker.zookeeper.record import Outcome
 from checker.zookeeper.rows import ROWS
 from checker.zookeeper.story import CLIENTS
 from invariants import properties_of
@@ -91,9 +92,15 @@ def test_a_story_is_of_one_row(folder: Path) -> None:
     assert_refused(run("zookeeper", ROW, "--html", "none/run.html"), "none/run.html")
 
 
-@pytest.mark.slow(seconds=2)
-def test_a_row_is_asked_of_another_release(folder: Path) -> None:
+def test_a_row_is_asked_of_another_release(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is on record of it, so nothing has changed, whatever is found."""
+    asked: list[str] = []
+
+    def explored(c: Configuration, name: str, seconds: float | None) -> Outcome:
+        asked.append(c.variant)
+        return Outcome(0, 1234, 0.1, True, "", None)
+
+    monkeypatch.setattr("checker.zookeeper.record.explored", explored)
     recorded = next(r for r in ROWS if f"ZK-{r.issue}" == ROW)
     known = next(r for r in ROWS if r.issue == "4643")
     assert of_release(known, "3.8.1") is known  # that of 3.9.1 by another number
@@ -104,5 +111,8 @@ def test_a_row_is_asked_of_another_release(folder: Path) -> None:
     assert f"not there: {recorded.breaks} holds in all" in " ".join(done.stdout.split())
     assert "not found, not on record" in " ".join(done.stdout.split())
     assert "without its fix" not in done.stdout  # the release has it
+    assert "1282" not in asked[0].split(",")
+    assert "1282" in asked[1].split(",")
+    assert run("zookeeper", ROW).exit_code == 1  # what is on record of its own release is another outcome
     assert_refused(run("zookeeper", ROW, "--release", "3.9.99"), "there is no release '3.9.99' in this text")
     assert_refused(run("zookeeper", "--matrix", "m", "--release", "3.9.1"), "--matrix asks every row of every release")

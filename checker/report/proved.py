@@ -1,0 +1,89 @@
+"""What is said of a proof without bounds, and of a mutant that breaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from checker.ending import HELD, NO_VERDICT, VIOLATED
+from checker.report.result import StatedResult, plural
+
+if TYPE_CHECKING:
+    from checker.proof.break_it import Broken
+    from checker.proof.prove import Proof
+    from zabspec.quorums import QuorumSystem
+
+__all__ = ["broken_result", "proved_result"]
+
+
+class Quorums(Protocol):
+    """A quorum system beside what the proof assumes of one: `checker.requests.prove.Instance`."""
+
+    @property
+    def system(self) -> QuorumSystem:
+        """Of a model."""
+
+    @property
+    def disjoint(self) -> tuple[str, str] | None:
+        """Two quorums that do not intersect; None: every two do."""
+
+    def as_json(self) -> dict[str, Any]:
+        """For machines."""
+
+
+def proved_result(request: Mapping[str, Any], proofs: Sequence[Proof], found: Quorums | None) -> StatedResult:
+    """Return what is said of the proofs.
+
+    Args:
+        request: of which they are the answer, as JSON.
+        found: a quorum system that they are to be of; None: the request names none.
+    """
+    from checker.proof.prove import parts
+    from traces.explain.folding import fitted
+
+    held = all(p.held for p in proofs)
+    code = HELD if held else NO_VERDICT
+    content: dict[str, Any] = {"request": dict(request), "proofs": [p.as_json() for p in proofs]}
+    sentence = f"{sum(p.held for p in proofs)} of {plural(len(proofs), 'proof')} held"
+    said: list[str] = []
+    if found is not None:
+        content["quorums"] = found.as_json()
+        said = [of_system(found, held)]
+        if found.disjoint:
+            code, sentence = VIOLATED, said[0]
+    told = [part for p in proofs for part in parts(p)]
+    return StatedResult(sentence, code, content, [*(fitted(each) for each in said), *told], kind="prove")
+
+
+def of_system(found: Quorums, held: bool) -> str:
+    """Return what the proof says of a quorum system."""
+    system = found.system
+    whose = f"`{system.text}` ({plural(system.nodes, 'process')})"
+    if found.disjoint:
+        one, other = found.disjoint
+        return (
+            f"NOT PROVED of {whose}: {one} and {other} are quorums and do not intersect, as the proof assumes of any "
+            f"two. What follows is of systems whose quorums do"
+        )
+    count = len(list(system.quorums))
+    if not held:
+        return f"not proved of {whose}, though any two of its {plural(count, 'quorum')} intersect: see below"
+    return (
+        f"proved of {whose}: any two of its {plural(count, 'quorum')} intersect, which is all that the proof below "
+        f"assumes of quorums; so abstract ZAB with these keeps its properties, after any number of crashes, epochs and "
+        f"transactions. Not proved: that the zab which runs takes only such steps; "
+        f"`zabcheck refine --quorums '{system.text}'` looks, within its budgets"
+    )
+
+
+def broken_result(request: Mapping[str, Any], found: Broken) -> StatedResult:
+    """Return what came of a mutant."""
+    from checker.proof.break_it import text
+    from traces.explain.folding import fitted
+
+    content = {"request": dict(request)} | found.as_json()
+    sentence = f"{found.mutant.name} is not proved, and no violation was found"
+    sentence = f"VIOLATED: {', '.join(found.run.broken)}" if found.run else sentence
+    code = VIOLATED if found.run else NO_VERDICT
+    troubles = [] if found.run else [sentence]
+    return StatedResult(sentence, code, content, [fitted(text(found))], troubles, kind="prove")

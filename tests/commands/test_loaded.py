@@ -1,0 +1,50 @@
+"""What a command does not need it does not load: llvmlite is 173 MB of an installation, z3 59."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.patience import HANG
+
+DATA = Path(__file__).parents[1] / "data" / "0.1.0"
+CONFIG = "".join(f"server.{n}=host{n}:2888:3888\n" for n in (1, 2, 3))
+COMMANDS = """
+import json, sys
+from click.testing import CliRunner
+from checker.cli import main
+
+for words in json.loads(sys.argv[1]):
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code in (0, 1), (words, done.stderr)
+    print(json.dumps([words, [name for name in ("llvmlite", "z3") if name in sys.modules]]))
+"""
+NEITHER = (
+    ("--help",), ("--version",), ("variants",), ("properties",), ("gallery", "--list"), ("completion", "bash"),
+    ("audit", "--help"), ("plan", "--help"), ("judge", "--help"), ("prove", "--mutant", "list"), ("induct", "--list"),
+    ("replay", "agreement.trace.json"), ("export", "agreement.trace.json", "--to", "html"),
+    ("report", "report.json", "--html"), ("init", "tpc.py"),
+)  # fmt: skip
+
+
+@pytest.mark.slow(seconds=1)
+def test_what_needs_neither_compiler_nor_solver_loads_neither(tmp_path: Path) -> None:
+    """And z3 alone does without llvmlite."""
+    for name in ("agreement.trace.json", "report.json"):
+        (tmp_path / name).write_bytes((DATA / name).read_bytes())
+    (tmp_path / "zoo.cfg").write_text(CONFIG)
+    assert loaded(tmp_path, *NEITHER, ("quorums", "zoo.cfg")) == [[]] * len(NEITHER) + [["z3"]]
+
+
+def loaded(folder: Path, *commands: tuple[str, ...]) -> list[list[str]]:
+    """Which of the two a process has loaded after each command."""
+    words = [sys.executable, "-c", COMMANDS, json.dumps(commands)]
+    path = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(words, cwd=folder, env=path, capture_output=True, text=True, timeout=HANG, check=False)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line)[1] for line in done.stdout.splitlines() if line.startswith("[[")]
