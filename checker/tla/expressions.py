@@ -220,9 +220,7 @@ class Expressions(Facts):
     def ordered(self, record: Record, op: str, left: Text, right: Text) -> Node:
         """Two records compared by their first field, then by the next."""
         if truths := [n for n, k in record.fields.items() if isinstance(k, Bool)]:
-            said = (
-                f"{record.name} is compared by its order, and {truths[0]} is a truth value, which has none in TLA+"
-            )
+            said = f"{record.name} is compared by its order, and {truths[0]} is a truth value, which has none in TLA+"
             raise Untranslatable(f"{self.where(record)}: {said}")
         if op in (">", ">="):
             left, right, op = right, left, {">": "<", ">=": "<="}[op]

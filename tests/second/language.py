@@ -233,7 +233,8 @@ class Mark:
     name: str = ""
     when: Callable | None = None
     budget: str = ""
-    fair: bool = True
+    fair: Any = True
+    fair_to: str = "process"
     over: str = "state"
     witness: Callable | None = None
 
@@ -246,9 +247,11 @@ def _marker(mark: Mark) -> Callable:
     return decorate
 
 
-def action(when: Any = None, budget: str = "", every: int = 40, name: str = "", fair: bool = True) -> Callable:
+def action(
+    when: Any = None, budget: str = "", every: int = 40, name: str = "", fair: Any = True, fair_to: str = "process"
+) -> Callable:
     """Mark an internal step of a process."""
-    return _marker(Mark("action", name, when, budget, fair))
+    return _marker(Mark("action", name, when, budget, fair, fair_to))
 
 
 def environment_step(

@@ -272,6 +272,8 @@ class Action:
         every: in the simulator, about so many ticks lie between two of them.
         everywhere: of the environment, it writes fields of processes too.
         fair: of a process, and free: it is taken sooner or later, where from some moment on it always can be.
+        strong: it is fair where it can be taken again and again, too.
+        together: what is fair is that some process takes it, and not that each does.
         role: the type of the role whose processes take it; empty: all do.
     """
 
@@ -282,6 +284,8 @@ class Action:
     every: int
     everywhere: bool = False
     fair: bool = True
+    strong: bool = False
+    together: bool = False
     role: str = ""
 
 
@@ -309,6 +313,24 @@ def marked_bare(mark: str, function: object) -> None:
         raise ProtocolError(f"write @{mark}(...), with its parentheses")
 
 
+WEAK, STRONG = "weak", "strong"
+
+
+def check_fairness(fair: object, fair_to: object, budget: str) -> None:
+    """
+    Raises:
+        ProtocolError: what is said of an action's fairness cannot be.
+    """
+    if fair not in (True, False, WEAK, STRONG) or not isinstance(fair, bool | str):
+        raise ProtocolError(f'fair is "weak", "strong" or False (it need not be done), not {fair!r}')
+    if fair_to not in ("process", "action"):
+        raise ProtocolError(f'fair_to is "process" (each does it) or "action" (some process does), not {fair_to!r}')
+    if budget and (isinstance(fair, str) or fair_to == "action"):
+        raise ProtocolError(f"what costs a budget never needs to be done: without {budget} it could be fair")
+    if not fair and fair_to == "action":
+        raise ProtocolError('fair=False says that it need not be done, and fair_to="action" that some process does it')
+
+
 def action(
     bare: Callable[..., Any] | None = None,
     /,
@@ -317,15 +339,24 @@ def action(
     budget: str = "",
     every: int = 40,
     name: str = "",
-    fair: bool = True,
+    fair: bool | str = True,
+    fair_to: str = "process",
 ) -> Callable[[F], F]:
     """Marks what a process p does by itself, `(s, p)`, whenever `when(s, p)` is so: as free as a receipt, or at the
-    cost of one of a budget that `declare` names. `fair=False`: what it may do and need not (a request), where
-    progress properties are checked; what costs a budget never needs to be done."""
+    cost of one of a budget that `declare` names.
+
+    Where progress properties are checked, it is done sooner or later by each process that always can from some moment
+    on (`fair="weak"`, unless it says otherwise), or that can again and again (`fair="strong"`); with `fair_to="action"`
+    by some process, if always, or again and again, one can. `fair=False`: what it may do and need not (a request); what
+    costs a budget never needs to be done."""
     marked_bare("action", bare)
+    check_fairness(fair, fair_to, budget)
 
     def mark(function: F) -> F:
-        made = Action(name or name_of(function), as_function(function), looks(when), budget, every, fair=fair)
+        made = Action(
+            name or name_of(function), as_function(function), looks(when), budget, every,
+            fair=bool(fair), strong=fair == STRONG, together=fair_to == "action",
+        )  # fmt: skip
         function.made_action = made  # type: ignore[attr-defined]
         return function
 

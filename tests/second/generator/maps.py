@@ -199,7 +199,7 @@ class Maps:
                 loop,
                 "        total = total + s.often[p][q]",
                 "    if total > 1:",
-                "        forget(s, p)",
+                "        forget(s, p)" if self.builder.words.world == "datagrams" else "        s.often[p][p] = 0",
             ],
         ]
         made = self.made(
