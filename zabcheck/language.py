@@ -8,6 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Never
 
 from zabspec.authoring.declaration import (
+    Map,
+    Maybe,
+    Multiset,
     OneOf,
     Processes,
     Size,
@@ -30,6 +33,7 @@ from zabspec.authoring.declaration import (
 from zabspec.deprecated import current_name
 from zabspec.language import NODE, Bool, Field, Int, Message, MessageUnion, NodeId, Record, Role, Seq, SetOf
 from zabspec.language.lang import (
+    NOTHING,
     AnyMessage,
     Each,
     Fields,
@@ -74,14 +78,14 @@ from zabspec.worlds.actor import (
 )
 
 __all__ = [
-    "NOBODY", "NODE", "AnyMessage", "Bool", "Each", "Field", "Fields", "History", "Int", "Members", "Message",
-    "MessageName", "MessageType", "MessageUnion", "Node", "NodeId", "OneOf", "Processes", "Record", "RecordType",
-    "Role", "Seq", "SetOf", "Size", "Start", "State", "Txn", "Variant", "Zxid", "abcast", "abdeliver", "accept",
-    "action", "any_of", "any_process", "arm_timer", "broken", "choose", "connect", "declare", "disconnect", "durable",
-    "end_leadership", "end_pass", "end_synchronization", "environment", "environment_step", "establish", "force",
-    "forget", "ghost", "invariant", "is_a", "is_down", "is_quorum", "observation", "on_disk", "only", "processes",
-    "progress", "receives", "revise", "safety", "send", "send_to_follower", "send_to_leader", "step", "stored",
-    "volatile",
+    "NOBODY", "NODE", "NOTHING", "AnyMessage", "Bool", "Each", "Field", "Fields", "History", "Int", "Map", "Maybe",
+    "Members", "Message", "MessageName", "MessageType", "MessageUnion", "Multiset", "Node", "NodeId", "OneOf",
+    "Processes", "Record", "RecordType", "Role", "Seq", "SetOf", "Size", "Start", "State", "Txn", "Variant", "Zxid",
+    "abcast", "abdeliver", "accept", "action", "any_of", "any_process", "arm_timer", "broken", "choose", "connect",
+    "declare", "disconnect", "durable", "end_leadership", "end_pass", "end_synchronization", "environment",
+    "environment_step", "establish", "force", "forget", "ghost", "invariant", "is_a", "is_down", "is_quorum",
+    "observation", "on_disk", "only", "processes", "progress", "receives", "revise", "safety", "send",
+    "send_to_follower", "send_to_leader", "step", "stored", "volatile",
 ]  # fmt: skip
 
 if TYPE_CHECKING:

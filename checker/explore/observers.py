@@ -32,7 +32,7 @@ from invariants.registry import STEP, TERMINAL, Property
 from zabspec import history
 from zabspec.language import tree as t
 from zabspec.language.derive import Permutations, used_bits
-from zabspec.language.kinds import Int, Kind, NodeId, Seq, SetOf
+from zabspec.language.kinds import Int, Kind, Record, Seq, names_a_process
 from zabspec.language.schema import Layout, Role
 from zabspec.model import Model
 
@@ -312,8 +312,11 @@ def plan_of(
 
 def node_bytes(kind: Kind, at: int) -> Iterator[int]:
     """Return the bytes of a kind that name processes."""
-    if isinstance(kind, NodeId) or (isinstance(kind, SetOf) and kind.nodes):
+    if names_a_process(kind):
         yield from range(at, at + kind.size)
+    elif isinstance(kind, Record):
+        for inside, part in kind.processes:
+            yield from node_bytes(part, at + inside)
     elif isinstance(kind, Seq):
         for k in range(kind.capacity):
             yield from node_bytes(kind.element, at + kind.header + k * kind.element.size)

@@ -131,8 +131,11 @@ class LiveCode(Compiled):
             number = f"{first} + a * {n} + b" if f.pairs else f"{first} + a"
             lines += [f"    if {' or '.join(f'kind == {k}' for k in f.kinds)}:", f"        return {number}"]
             first += n * n if f.pairs else n
-        for place, which in enumerate(fair_actions(self.model)):
-            lines += [f"    if kind == {ACTION} and word & 255 == {which}:", f"        return {first + place * n} + a"]
+        for which in fair_actions(self.model):
+            together = self.model.protocol.text.actions[which].together
+            lines += [f"    if kind == {ACTION} and word & 255 == {which}:"]
+            lines += [f"        return {first}{'' if together else ' + a'}"]
+            first += 1 if together else n
         return [*lines, f"    return {graph.UNFAIR}"]
 
     def also_names(self, names: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from checker.live.graph import PLACE_AT, Components, Graph, Ways, all_waits, fai
 from checker.live.loop import Edge, Mail, NoMail, class_at, loop_at, overtaken
 from zabspec.language.kernels import machine
 from zabspec.language.reference import StateView
+from zabspec.live.phase import is_strong
 from zabspec.live.worlds import IN_WORLDS
 from zabspec.properties import ProgressProperty
 
@@ -95,6 +96,7 @@ class FairRuns:
 
     def __init__(self, code: LiveCode, graph: Graph, data: Block, fair: int) -> None:
         self.code, self.graph, self.data, self.fair = code, graph, data, fair
+        self.strong = fair & sum(1 << k for k, c in enumerate(code.classes) if is_strong(code.model, c))
         self.mail: Mail = Bag(code, graph, data, fair) if code.overtakes else NoMail()
         self.waited = int(machine(all_waits)(graph))
         self.components = Components(nodes=max(1, graph.nodes))
@@ -141,8 +143,11 @@ class FairRuns:
     def fair_components(self, bit: int) -> int:
         """Find the components that are fair by their classes; returns how many there are."""
         if self.found_for != bit:
-            machine(no_components)(self.components)
-            machine(fair_components)(self.graph, self.components, bit, self.fair)
+            machine(no_components)(self.components, 0)
+            machine(fair_components)(self.graph, self.components, bit, self.fair, self.strong)
+            while self.components.again:
+                machine(no_components)(self.components, 1)
+                machine(fair_components)(self.graph, self.components, bit, self.fair, self.strong)
             self.found_for = bit
         return int(self.components.count)
 
@@ -167,7 +172,7 @@ class FairRuns:
         self.fair_components(bit)
         if overtaken(self.graph, self.components, nodes, self.mail):
             return ()
-        return loop_at(self.graph, self.components, v, self.fair, self.mail)
+        return loop_at(self.graph, self.components, v, self.fair, self.mail, self.strong)
 
     def run(self, goal: ProgressProperty, p: int, at: int, loop: tuple[Edge, ...]) -> Waits:
         """The run by the shortest way to a node, with what it does from there on."""

@@ -58,10 +58,12 @@ class Components(Struct):
 
     nodes = size()
     count = word()  # fair components
+    again = word()  # nodes were left out of components that are not fair: parts of these may be
     number = words(nodes, width=4)  # the order in which nodes are met, from 1
     low = words(nodes, width=4)
     component = words(nodes, width=4)  # of nodes whose component is whole: its number, from 1
     fair = words(nodes, width=1)  # whether that is fair
+    gone = words(nodes, width=1)  # whether it is left out
     stack = words(nodes, width=4)
     called = words(nodes, width=4)
     next_edge = words(nodes)
@@ -83,18 +85,21 @@ def first_edge(g: Graph, v: int) -> int:
     return g.edge_begin[v]
 
 
-def no_components(c: Components) -> None:
-    """Begin anew."""
+def no_components(c: Components, keep: int) -> None:
+    """Begin anew; `keep`: without the nodes that are left out."""
     c.count = 0
+    c.again = 0
     v = 0
     while v < c.nodes:
+        if keep == 0:
+            c.gone[v] = 0
         c.number[v] = 0
         c.component[v] = 0
         c.fair[v] = 0
         v = v + 1
 
 
-def fair_components(g: Graph, c: Components, waiting: int, asked: int) -> int:
+def fair_components(g: Graph, c: Components, waiting: int, asked: int, strong: int) -> int:
     """Find every strong component of the nodes in which some goal waits (Tarjan 1972, without recursion), and which of
     them a fair run can stay in for ever; returns how many these are.
 
@@ -102,15 +107,19 @@ def fair_components(g: Graph, c: Components, waiting: int, asked: int) -> int:
     is impossible in one of the nodes, or taken by one of the edges; a run that ends is fair if no class is possible. If
     a class is possible in all nodes and taken by no edge, no part of the component is better.
 
+    If a class that is to be strongly fair is possible in some of the nodes and taken by no edge, a fair run comes to
+    none of these again and again: they are left out (`c.gone`), and what is left has to be searched again (`c.again`).
+
     Args:
         waiting: the bit of what waits.
         asked: the classes that are to be fair.
+        strong: those of them that are to be strongly fair.
     """
     met = 0
     wholes = 0
     root = 0
     while root < g.nodes:
-        if (g.waits[root] & waiting) != 0 and c.number[root] == 0:
+        if (g.waits[root] & waiting) != 0 and c.gone[root] == 0 and c.number[root] == 0:
             met = met + 1
             c.number[root] = met
             c.low[root] = met
@@ -125,7 +134,7 @@ def fair_components(g: Graph, c: Components, waiting: int, asked: int) -> int:
                 if e < g.edge_end[v]:
                     c.next_edge[depth - 1] = e + 1
                     w = g.edge[e] & TARGET
-                    if (g.waits[w] & waiting) != 0:
+                    if (g.waits[w] & waiting) != 0 and c.gone[w] == 0:
                         if c.number[w] == 0:
                             met = met + 1
                             c.number[w] = met
@@ -145,7 +154,7 @@ def fair_components(g: Graph, c: Components, waiting: int, asked: int) -> int:
                     if c.low[v] == c.number[v]:
                         wholes = wholes + 1
                         base = taken_off(c, v, height, wholes)
-                        judge_component(g, c, base, height, asked)
+                        judge_component(g, c, base, height, asked, strong)
                         height = base
         root = root + 1
     return c.count
@@ -162,14 +171,16 @@ def taken_off(c: Components, v: int, height: int, number: int) -> int:
     return base
 
 
-def judge_component(g: Graph, c: Components, base: int, height: int, asked: int) -> None:
+def judge_component(g: Graph, c: Components, base: int, height: int, asked: int, strong: int) -> None:
     """Whether a fair run can stay in the component that lies on the stack."""
     always = asked
+    ever = 0
     taken = 0
     k = base
     while k < height:
         v = c.stack[k]
         always = always & g.possible[v]
+        ever = ever | g.possible[v]
         e = first_edge(g, v)
         while e < g.edge_end[v]:
             if c.component[g.edge[e] & TARGET] == c.component[v]:
@@ -178,7 +189,15 @@ def judge_component(g: Graph, c: Components, base: int, height: int, asked: int)
                     taken = taken | (1 << kind)
             e = e + 1
         k = k + 1
-    if (always & (-1 ^ taken)) == 0:
+    missed = ever & strong & (-1 ^ taken)
+    if (always & (-1 ^ taken)) == 0 and missed != 0:
+        k = base
+        while k < height:
+            if (g.possible[c.stack[k]] & missed) != 0:
+                c.gone[c.stack[k]] = 1
+                c.again = 1
+            k = k + 1
+    elif (always & (-1 ^ taken)) == 0:
         c.count = c.count + 1
         k = base
         while k < height:

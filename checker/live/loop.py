@@ -75,29 +75,33 @@ def overtaken(g: Graph, c: Components, nodes: Iterable[int], mail: Mail) -> froz
     return frozenset(left)
 
 
-def unjust(g: Graph, at: int, loop: Sequence[Edge], asked: int, mail: Mail) -> list[Obligation]:
-    """The obligations that a run which ends in this loop does not meet: always enabled, and never met."""
+def unjust(g: Graph, at: int, loop: Sequence[Edge], asked: int, mail: Mail, strong: int = 0) -> list[Obligation]:
+    """The obligations that a run which ends in this loop does not meet: always enabled, and never met; of those that
+    are `strong`, once enabled."""
     always, messages = asked & g.possible[at], mail.receivable(at)
+    ever, taken = strong & g.possible[at], 0
     met, u = {b""}, at
     for e, w in loop:
         always &= g.possible[w]
+        ever |= strong & g.possible[w]
         messages &= mail.receivable(w)
         met.add(mail.received(u, e))
         if class_at(g, e) != UNFAIR:
-            always &= ~(1 << class_at(g, e))
+            taken |= 1 << class_at(g, e)
         u = w
     messages -= met
-    return [*(k for k in range(UNFAIR) if always >> k & 1), *sorted(messages)]
+    left = (always | ever) & ~taken
+    return [*(k for k in range(UNFAIR) if left >> k & 1), *sorted(messages)]
 
 
-def way(g: Graph, c: Components, v: int, wanted: Obligation, mail: Mail) -> list[Edge]:
+def way(g: Graph, c: Components, v: int, wanted: Obligation, mail: Mail, strong: int = 0) -> list[Edge]:
     """The shortest way from a node on within its component that does justice to an obligation: over an edge that meets
-    it, or to a node in which it is not enabled."""
+    it, or, unless it is `strong`, to a node in which it is not enabled."""
 
     def just(u: int, e: int, w: int) -> bool:
         if isinstance(wanted, bytes):
             return mail.received(u, e) == wanted or wanted not in mail.receivable(w)
-        return class_at(g, e) == wanted or not g.possible[w] >> wanted & 1
+        return class_at(g, e) == wanted or not (strong | g.possible[w]) >> wanted & 1
 
     return walk(g, c, v, just)
 
@@ -127,17 +131,16 @@ def walk(g: Graph, c: Components, v: int, done: Callable[[int, int, int], bool])
     raise AssertionError("the component is not fair, or no component")
 
 
-def loop_at(g: Graph, c: Components, at: int, asked: int, mail: Mail) -> tuple[Edge, ...]:
+def loop_at(g: Graph, c: Components, at: int, asked: int, mail: Mail, strong: int = 0) -> tuple[Edge, ...]:
     """A loop through a node of a fair component that meets every obligation; empty: the run may end there."""
-    if not unjust(g, at, (), asked, mail):
+    if not unjust(g, at, (), asked, mail, strong):
         return ()
     tour: list[Edge] = []
     here = at
-    while left := unjust(g, at, tour, asked, mail):
-        part = way(g, c, here, left[0], mail)
-        tour += part
+    while (left := unjust(g, at, tour, asked, mail, strong)) or here != at:
+        part = way(g, c, here, left[0], mail, strong) if left else walk(g, c, here, lambda u, e, w: w == at)
+        tour += part  # on the way back there may be what is to be done once it can be
         here = part[-1][1]
-    if here != at:
-        tour += walk(g, c, here, lambda u, e, w: w == at)
     plain = walk(g, c, at, lambda u, e, w: w == at)
-    return tuple(plain if not unjust(g, at, plain, asked, mail) and len(plain) <= len(tour) else tour)
+    fair = not unjust(g, at, plain, asked, mail, strong)
+    return tuple(plain if fair and len(plain) <= len(tour) else tour)

@@ -166,6 +166,8 @@ def assumed(model: Model) -> list[str]:
     out = ["from the stabilization time on no fault happens, and nothing that is sent is lost but with its connection"]
     if said_there := IN_WORLDS[model.world.name].assumed:
         out += said_there
+        if said := said_fair(model):
+            out.append(f"sooner or later (weakly fair, unless it says otherwise){said.replace(';', ':', 1)}")
     elif model.protocol.declared.progress:
         out += [
             "one process leads, and a quorum follows it, at the stabilization time and for as long as the run counts",
@@ -174,13 +176,29 @@ def assumed(model: Model) -> list[str]:
             "not follow that leader runs out; leaders send heartbeats",
         ]
     else:
-        own = [text.actions[k].name for k in fair_actions(model)]
-        said = f"; each process does, where it can: {', '.join(own)}" if own else ""
-        out += [f"sooner or later (weakly fair): what is in flight between two processes is received{said}"]
+        out += [f"sooner or later (weakly fair): what is in flight between two processes is received{said_fair(model)}"]
     free = [a.name for k, a in enumerate(text.actions) if k not in fair_actions(model)]
     never = ["that a process that is down recovers", "that a client asks for anything"]
     never += [f"that a process does {', '.join(free)}"] if free else []
     return [*out, f"not assumed, and looked at both ways: {'; '.join(never)}"]
+
+
+def said_fair(model: Model) -> str:
+    """What is done sooner or later beside what is received, as the rest of a sentence."""
+    from zabspec.live.phase import fair_actions
+
+    actions = [model.protocol.text.actions[k] for k in fair_actions(model)]
+    groups = (
+        (False, False, "each process does, where it can"),
+        (True, False, "some process does, where one can"),
+        (False, True, "each process does, where it can again and again (strongly fair)"),
+        (True, True, "some process does, where one can again and again (strongly fair)"),
+    )
+    out = ""
+    for together, strong, said in groups:
+        if names := [a.name for a in actions if (a.together, a.strong) == (together, strong)]:
+            out += f"; {said}: {', '.join(names)}"
+    return out
 
 
 def starving(run: LiveRun, waits: Waits, model: Model, request: LiveRequest) -> Starving:

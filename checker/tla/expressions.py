@@ -15,7 +15,7 @@ from checker.tla.places import Part, Place, place_of
 from checker.tla.syntax import FALSE, TRUE, If, Let, Node, Quantified, Text, either, flat, neg
 from checker.tla.values import named, number, zero
 from zabspec.language import tree as t
-from zabspec.language.kinds import Int, Kind, NodeId, Record
+from zabspec.language.kinds import Bool, Int, Kind, NodeId, Record
 from zabspec.language.schema import Role
 
 __all__ = ["Expressions"]
@@ -219,6 +219,9 @@ class Expressions(Facts):
 
     def ordered(self, record: Record, op: str, left: Text, right: Text) -> Node:
         """Two records compared by their first field, then by the next."""
+        if truths := [n for n, k in record.fields.items() if isinstance(k, Bool)]:
+            said = f"{record.name} is compared by its order, and {truths[0]} is a truth value, which has none in TLA+"
+            raise Untranslatable(f"{self.where(record)}: {said}")
         if op in (">", ">="):
             left, right, op = right, left, {">": "<", ">=": "<="}[op]
         name = f"{named(record.name)}_precedes"

@@ -232,8 +232,7 @@ class Facts:
     def part_of_record(self, e: t.RecordField) -> str:
         """The name of the field that is taken out of a record."""
         assert isinstance(e.value.type, t.RecordType)
-        record = e.value.type.record
-        return next(n for n, k in record.fields.items() if record.shift(n) == e.shift and k.bits == e.bits)
+        return e.value.type.record.part(e.shift, e.bits)
 
     def where(self, _: Any) -> str:
         """The function that is translated, for a sentence."""

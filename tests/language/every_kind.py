@@ -7,12 +7,13 @@ from zabcheck.language import (
     ghost, receives, stored, volatile,
 )  # fmt: skip
 
-PLAIN, NAMED, LONG = MessageName("PLAIN"), MessageName("NAMED"), MessageName("LONG")
+PLAIN, NAMED, HELD, LONG = (MessageName(name) for name in ("PLAIN", "NAMED", "HELD", "LONG"))
 
 
 def state(size):
     entry = Record("Entry", {"term": Int(0, 3), "value": Int(-2, 300)}, ordered=True)
     process = NodeId.of(size.nodes)
+    held = {"sure": Bool(), "who": process, "value": Int(0, 300), "those": Processes(size.nodes)}
     return [
         environment("bytes", Int(0, 255), "full words", 19),
         environment("chief", process, "a process"),
@@ -23,6 +24,8 @@ def state(size):
         environment("more", Seq(Int(0, 1), 200), "whose length takes a whole byte"),
         environment("grid", Int(0, 3), "a number of each pair", NODE, NODE),
         environment("known", Processes(size.nodes), "a set of each pair", NODE, NODE),
+        environment("pairs", Seq(Record("Pair", held), 3), "records that hold processes"),
+        environment("about", Record("About", held | {"n": Int(0, 5)}), "one of each pair", NODE, NODE),
         stored("word", Int(0, 2**40), "a wide number"),
         stored("votes", process, "a process of each process"),
         volatile("heard", Processes(size.nodes), "a set of each process"),
@@ -36,6 +39,7 @@ def messages(size):
     return [
         Message("PLAIN", {"flag": Bool()}),
         Message("NAMED", {"who": NodeId.of(size.nodes), "those": Processes(size.nodes)}),
+        Message("HELD", {"pair": Record("Pair", {"value": Int(0, 3), "who": NodeId.of(size.nodes)})}),
         Message("LONG", {"first": Int(0, 2**40), "second": Int(0, 2**40), "who": NodeId.of(size.nodes)}),
     ]
 
@@ -53,6 +57,11 @@ def on_plain(s: State, p: Node, source: Node, m: PLAIN) -> None:
 @receives
 def on_named(s: State, p: Node, source: Node, m: NAMED) -> None:
     s.votes[p] = m.who
+
+
+@receives
+def on_held(s: State, p: Node, source: Node, m: HELD) -> None:
+    s.votes[p] = m.pair.who
 
 
 @receives

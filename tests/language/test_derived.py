@@ -14,7 +14,21 @@ import pytest
 
 from checker.explore.compiled import Compiled
 from tests.symbolic_states import random_state
-from zabspec.language import NODE, Field, Int, Layout, Message, MessageUnion, NodeId, Role, Schema, Seq, SetOf, derive
+from zabspec.language import (
+    NODE,
+    Field,
+    Int,
+    Layout,
+    Message,
+    MessageUnion,
+    NodeId,
+    Record,
+    Role,
+    Schema,
+    Seq,
+    SetOf,
+    derive,
+)  # fmt: skip
 from zabspec.language.kinds import Kind
 from zabspec.model import Configuration, Model
 
@@ -65,6 +79,14 @@ def value_renamed(kind: Kind, raw: bytes, p: tuple[int, ...]) -> bytes:
         return bytes([1 + p[raw[0] - 1]]) if raw[0] else raw
     if isinstance(kind, SetOf):
         return bytes([sum(1 << p[i] for i in range(NODES) if raw[0] & 1 << i)])
+    if isinstance(kind, Record):
+        held = kind.unpack(int.from_bytes(raw, "little"))
+        for name, part in kind.fields.items():
+            if isinstance(part, NodeId):
+                held[name] = p[held[name]] if held[name] >= 0 else held[name]
+            elif isinstance(part, SetOf):
+                held[name] = sum(1 << p[i] for i in range(NODES) if held[name] & 1 << i)
+        return kind.pack(held).to_bytes(kind.size, "little")
     if isinstance(kind, Seq):
         size, rest = kind.element.size, raw[kind.header :]
         parts = [value_renamed(kind.element, rest[k : k + size], p) for k in range(0, len(rest), size)]

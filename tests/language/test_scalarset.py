@@ -221,8 +221,16 @@ KINDS: dict[str, tuple[Field, str]] = {
     "a larger set of numbers": (Field("x", SetOf(5), Role.VOLATILE, (NODE,)), ""),
     "a record of numbers": (Field("x", Record("Two", {"a": Int(0, 3), "b": Int(0, 3)}), Role.VOLATILE), ""),
     "an axis behind another": (Field("x", Int(0, 1), Role.VOLATILE, (4, NODE)), "at most two axes of processes"),
-    "a record with a process": (Field("x", PAIR, Role.VOLATILE), "the record Pair holds a process"),
-    "records with a process": (Field("x", Seq(PAIR, 2), Role.VOLATILE), "the record Pair holds a process"),
+    "a record with a process": (Field("x", PAIR, Role.VOLATILE), ""),
+    "records with a process": (Field("x", Seq(PAIR, 2), Role.VOLATILE), ""),
+    "a record with one too many": (
+        Field("x", Record("Four", {"who": NodeId.of(4)}), Role.VOLATILE),
+        "its range is -1..3",
+    ),
+    "a record with a set of too many": (
+        Field("x", Record("Set", {"who": SetOf(4, nodes=True)}), Role.VOLATILE),
+        "it holds a set of 4 processes",
+    ),
     "a process too many": (Field("x", NodeId.of(4), Role.VOLATILE), "its range is -1..3"),
     "never nobody": (Field("x", NodeId(0, 2), Role.VOLATILE), "its range is 0..2"),
     "a member too many": (Field("x", SetOf(4, nodes=True), Role.VOLATILE), "it holds a set of 4 processes"),

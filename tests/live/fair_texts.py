@@ -271,3 +271,59 @@ def gets(s: State, p: Node) -> bool:
 
 PROTOCOL = declare(__name__, state=state, messages=messages, nodes=2, network="datagrams", budgets={"crashes": 1})
 '''
+
+
+MARKED = '''"""Actions of every fairness; when each can be taken, and what it does, is said by a table."""
+
+from __future__ import annotations
+
+from zabcheck.language import Int, Node, State, action, declare, environment, progress, volatile
+
+{constants}
+
+def state(size):
+    return [
+        {rules}
+        volatile("phase", Int(0, 3), "any number"),
+    ]
+
+{actions}
+@progress
+def leaves(s: State, p: Node) -> bool:
+    """Whoever is in some phases comes to others."""
+    return ({goal} >> s.phase[p]) & 1 == 1
+
+
+PROTOCOL = declare(__name__, state=state, nodes=2)
+'''
+MARKS = ("", 'fair="strong"', 'fair_to="action"', 'fair="strong", fair_to="action"', "fair=False")
+TABLE = (*(f"rule_{k}" for k in range(len(MARKS))), "rule_goal")
+MARKED_ACTION = """
+def may_{k}(s: State, p: Node) -> bool:
+    return ({rule} >> s.phase[p]) & 1 == 1
+
+
+@action(when=may_{k}{mark})
+def acts_{k}(s: State, p: Node) -> None:
+    s.phase[p] = ({rule} >> (4 + 2 * s.phase[p])) & 3
+
+"""
+
+
+def marked(table: dict[str, int] | None = None) -> str:
+    """A protocol whose actions are fair in every way.
+
+    Args:
+        table: constants of the text; None: the environment has it.
+    """
+    said = {name: f"s.{name}" if table is None else name.upper() for name in TABLE}
+    rules = [f'environment("{name}", Int(0, 4095), "of the table"),' for name in TABLE]
+    actions = [
+        MARKED_ACTION.format(k=k, rule=said[f"rule_{k}"], mark=f", {mark}" if mark else "")
+        for k, mark in enumerate(MARKS)
+    ]
+    constants = "".join(f"{name.upper()} = {value}\n" for name, value in (table or {}).items())
+    return MARKED.format(
+        constants=constants, rules="\n        ".join(rules) if table is None else "", actions="".join(actions),
+        goal=said["rule_goal"],
+    )  # fmt: skip

@@ -29,6 +29,7 @@ class Small:
     waits: list[bool]
     begins: list[int]  # -1: none does
     edges: list[tuple[int, int, int]]  # from, to, class
+    strong: int = 0  # the classes that are to be strongly fair, as bits
 
     def graph(self) -> Graph:
         g = Graph(nodes_most=len(self.waits), edges_most=max(1, len(self.edges)), bytes_most=0, places=1)
@@ -59,12 +60,17 @@ def small_graphs(draw: st.DrawFn, most: int = 6) -> Small:
         draw(st.lists(st.booleans() | st.just(True), min_size=n, max_size=n)),
         draw(st.lists(st.integers(-1, 4), min_size=n, max_size=n)),
         draw(st.lists(st.tuples(nodes, nodes, kinds), max_size=3 * n)),
+        draw(st.sampled_from([0, 0, *range(1, 1 << CLASSES)])),
     )
 
 
-def is_fair(g: Graph, inside: set[int]) -> bool:
+def is_fair(g: Graph, inside: set[int], strong: int = 0) -> bool:
     """Whether a run that goes through these nodes, and every edge between them, for ever is fair."""
     always = ALL
+    for v in inside:
+        strong &= ~taken_by(g, v, inside)
+    if any(g.possible[v] & strong for v in inside):
+        return False
     for v in inside:
         always &= g.possible[v]
         for e in range(g.edge_begin[v], g.edge_end[v]):
@@ -73,18 +79,27 @@ def is_fair(g: Graph, inside: set[int]) -> bool:
     return not always
 
 
+def taken_by(g: Graph, v: int, inside: set[int]) -> int:
+    """The classes of a node's edges within a set of nodes."""
+    taken = 0
+    for e in range(g.edge_begin[v], g.edge_end[v]):
+        if g.edge[e] & (1 << CLASS_AT) - 1 in inside and g.edge[e] >> CLASS_AT != UNFAIR:
+            taken |= 1 << (g.edge[e] >> CLASS_AT)
+    return taken
+
+
 def fair_by(small: Small, sets: list[set[int]], g: Graph) -> set[int]:
     return set().union(*(inside for inside in sets if is_fair(g, inside)))
 
 
-def found(g: Graph, compiled: bool) -> tuple[int, set[int], Components]:
+def found(g: Graph, compiled: bool, strong: int = 0) -> tuple[int, set[int], Components]:
     c = Components(nodes=g.nodes)
-    if compiled:
-        machine(no_components)(c)
-        count = machine(fair_components)(g, c, 1, ALL)
-    else:
-        no_components(c)
-        count = fair_components(g, c, 1, ALL)
+    anew, search = (machine(no_components), machine(fair_components)) if compiled else (no_components, fair_components)
+    anew(c, 0)
+    count = search(g, c, 1, ALL, strong)
+    while c.again:
+        anew(c, 1)
+        count = search(g, c, 1, ALL, strong)
     return count, {v for v in range(g.nodes) if c.fair[v]}, c
 
 
@@ -116,11 +131,13 @@ def test_a_fair_run_exists_if_and_only_if_a_component_is_fair(small: Small) -> N
             inside: nx.DiGraph[int] = nx.DiGraph()
             inside.add_nodes_from(chosen)
             inside.add_edges_from((a, b) for a, b, _ in small.edges if a in chosen and b in chosen)
-            if nx.is_strongly_connected(inside) and is_fair(g, set(chosen)):
+            if nx.is_strongly_connected(inside) and is_fair(g, set(chosen), small.strong):
                 some |= set(chosen)
     # a set lies in one component, and what lies in the component beside it takes nothing away
-    assert found(g, True)[1] >= some
-    assert bool(found(g, True)[1]) == bool(some)
+    inside_fair = found(g, True, small.strong)[1]
+    assert inside_fair >= some
+    assert bool(inside_fair) == bool(some)
+    assert found(g, False, small.strong)[1] == inside_fair
 
 
 @pytest.mark.slow(seconds=1)
@@ -128,9 +145,9 @@ def test_a_fair_run_exists_if_and_only_if_a_component_is_fair(small: Small) -> N
 @given(small_graphs())
 def test_a_loop_is_closed_lies_where_somebody_waits_and_does_justice(small: Small) -> None:
     g = small.graph()
-    _, fair, c = found(g, True)
+    _, fair, c = found(g, True, small.strong)
     for v in fair:
-        loop = loop_at(g, c, v, ALL, NoMail())
+        loop = loop_at(g, c, v, ALL, NoMail(), small.strong)
         at = v
         for e, w in loop:
             assert g.edge_begin[at] <= e < g.edge_end[at]
@@ -138,7 +155,10 @@ def test_a_loop_is_closed_lies_where_somebody_waits_and_does_justice(small: Smal
             assert small.waits[w]
             at = w
         assert at == v
-        assert not unjust(g, v, loop, ALL, NoMail())
+        assert not unjust(g, v, loop, ALL, NoMail(), small.strong)
+        around = {v, *(w for _, w in loop)}
+        taken = sum({1 << (g.edge[e] >> CLASS_AT) for e, _ in loop if g.edge[e] >> CLASS_AT != UNFAIR})
+        assert not any(g.possible[w] & small.strong & ~taken for w in around)
 
 
 @pytest.mark.slow(seconds=1)
@@ -164,9 +184,19 @@ def test_a_class_that_need_not_be_taken_makes_a_component_fair() -> None:
     small = Small([1, 1], [True, True], [0, -1], [(0, 1, 1), (1, 0, 1), (1, 1, UNFAIR)])
     g = small.graph()
     c = Components(nodes=2)
-    assert machine(fair_components)(g, c, 1, ALL) == 0
-    no_components(c)
-    assert machine(fair_components)(g, c, 1, ALL & ~1) == 1
+    assert machine(fair_components)(g, c, 1, ALL, 0) == 0
+    no_components(c, 0)
+    assert machine(fair_components)(g, c, 1, ALL & ~1, 0) == 1
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_part_of_a_component_is_strongly_fair(compiled: bool) -> None:
+    """What is possible in the third node is done nowhere: a fair run leaves that node, and stays in the others."""
+    small = Small([0, 0, 1], [True] * 3, [0, -1, -1], [(0, 1, 1), (1, 0, 1), (0, 2, 1), (2, 0, 1)])
+    g = small.graph()
+    assert found(g, compiled)[:2] == (1, {0, 1, 2})
+    assert found(g, compiled, 1)[:2] == (1, {0, 1})
+    assert found(g, compiled, 2)[:2] == (1, {0, 1, 2})
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,11 @@ from checker.explore.result import Limits
 from checker.live.code import LiveCode
 from checker.live.lasso import lasso_of
 from checker.live.run import LiveRun
+from checker.requests.live import assumed
 from invariants.binding import full_namespace
-from tests.live.fair_texts import PROTOCOLS, RULES, TABLES, text
+from tests.live.fair_texts import MARKS, PROTOCOLS, RULES, TABLE, TABLES, marked, text
 from tests.live.test_live import asked
+from tests.second.reference import explore
 from traces import read_trace
 from traces.record.fair import hold_fair
 from traces.replay.replay import replay
@@ -26,7 +28,7 @@ from zabspec.language import reference
 from zabspec.language.derive import in_order
 from zabspec.language.reference import ERRORS, StateView
 from zabspec.live.phase import stable_phase
-from zabspec.model import Configuration, Model
+from zabspec.model import ConfigError, Configuration, Model
 from zabspec.worlds.steps import ACTION, RECEIVE
 
 EVERY = bool(os.environ.get("ZABCHECK_EVERY"))
@@ -188,3 +190,70 @@ def test_the_search_and_networkx_agree_on_who_starves(
             found = lasso_of(run, live.found["gets"])
             hold_fair(Model(found.configuration), found.schedule, found.lasso)
     assert min(counts.values()) > 1
+
+
+def drawn_table(source: random.Random) -> dict[str, int]:
+    """A table of one fair action or two. In most of them a process goes from phase 0 to phase 1 and back, waiting, and
+    another action leads away from there, which is possible again and again, and not always."""
+    table = {name: source.randrange(1 << 12) for name in TABLE}
+    acts = source.choice((1, 3, source.randrange(1, len(MARKS))))
+    for k in {*range(1, len(MARKS))} - {acts}:
+        table[f"rule_{k}"] &= 0xFF0
+    if source.random() < 0.75:
+        table["rule_0"] = table["rule_0"] & 0xF00 | 1 << 4 | 3
+        table[f"rule_{acts}"] &= 0xFFD
+        table["rule_goal"] = 3
+    return table
+
+
+@pytest.mark.slow(seconds=1)
+def test_every_fairness_of_actions_is_the_second_semantics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weak and strong, of each process and of whichever: tables say when actions can be taken, and what they do."""
+    path, constant = tmp_path / "marked.py", tmp_path / "constant.py"
+    path.write_text(marked())
+    code = LiveCode.of(Model(Configuration(protocol=str(path), nodes=2)), (), False)[0]
+    source, counts = random.Random(5), {True: 0, False: 0}
+    for _ in range(1000 if EVERY else 12):
+        table = drawn_table(source)
+        constant.write_text(marked(table))
+        asked_for = {"protocol": str(constant), "nodes": 2, "network": "datagrams", "budgets": {}, "properties": []}
+        starves = explore({**asked_for, "live": True})["goals"]["leaves"]["result"] == "violated"
+        initial = with_rules(code.model, table)
+        monkeypatch.setattr(type(code.model.program), "initial", lambda _, begins=initial: begins.copy())
+        run = LiveRun(code, 1)
+        live = run.run(Limits(None, None, None, None))
+        assert live.complete, live.stopped
+        assert starves == ("leaves" in live.found), table
+        counts[starves] += 1
+        if starves:
+            found = lasso_of(run, live.found["leaves"])
+            hold_fair(Model(found.configuration), found.schedule, found.lasso)
+    assert min(counts.values()) > 1
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [
+        ('fair="often"', 'fair is "weak", "strong" or False'),
+        ('fair_to="everybody"', 'fair_to is "process"'),
+        ('fair="strong", budget="tries"', "what costs a budget never needs to be done: without tries it could be fair"),
+        ('fair_to="action", budget="tries"', "what costs a budget never needs to be done"),
+        ('fair=False, fair_to="action"', "fair=False says that it need not be done"),
+    ],
+)
+def test_a_fairness_that_cannot_be_is_refused_with_its_line(mark: str, said: str, tmp_path: Path) -> None:
+    source = marked().replace("when=may_0", f"when=may_0, {mark}")
+    (tmp_path / "marked.py").write_text(source)
+    line = next(k for k, text in enumerate(source.split("\n"), 1) if mark in text)
+    with pytest.raises(ConfigError, match=f"marked.py:{line}: .*{said}"):
+        Model(Configuration(protocol=str(tmp_path / "marked.py")))
+
+
+def test_an_answer_says_which_fairness_it_assumes(tmp_path: Path) -> None:
+    (tmp_path / "marked.py").write_text(marked())
+    (said,) = (one for one in assumed(Model(Configuration(protocol=str(tmp_path / "marked.py")))) if "acts-0" in one)
+    assert said.endswith(
+        "each process does, where it can: acts-0; some process does, where one can: acts-2; each process does, where "
+        "it can again and again (strongly fair): acts-1; some process does, where one can again and again (strongly "
+        "fair): acts-3"
+    )

@@ -123,6 +123,11 @@ class SetOf(Kind):
     def __init__(self, count: int, nodes: bool = False, role: str = "") -> None:
         self.count, self.nodes = count, nodes
 
+    def part(self, value: Any) -> tuple[int, ...]:
+        """Return a set as a record has it: its members in order, which do not change (K8)."""
+        self.store(value)
+        return tuple(sorted(value))
+
     def member(self, value: int) -> int:
         """Return the bit of a member, or raise a `Fault` (K2)."""
         if 0 <= value < self.count:
@@ -195,11 +200,16 @@ class Record(Kind):
     def __init__(self, name: str, fields: Mapping[str, Int], ordered: bool = False) -> None:
         self.name, self.fields, self.ordered = name, dict(fields), ordered
         self.type = namedtuple(name, self.fields)
-        self.low = self.type(*(kind.low for kind in self.fields.values()))
+        self.low = self.type(*(() if isinstance(kind, SetOf) else kind.low for kind in self.fields.values()))
 
-    def make(self, **values: int) -> Any:
+    @staticmethod
+    def kept(kind: Kind, value: Any) -> Any:
+        """Return what a field has, or raise a `Fault` if it is out of range."""
+        return kind.part(value) if isinstance(kind, SetOf) else kind.store(value)
+
+    def make(self, **values: Any) -> Any:
         """Make a record, or raise a `Fault` if a field is out of range."""
-        return self.type(**{name: kind.store(values.pop(name)) for name, kind in self.fields.items()}, **values)
+        return self.type(**{name: self.kept(kind, values.pop(name)) for name, kind in self.fields.items()}, **values)
 
     def store(self, value: Any) -> Any:
         for part, kind in zip(value, self.fields.values(), strict=True):
@@ -207,7 +217,8 @@ class Record(Kind):
         return value
 
     def plain(self, value: Any) -> dict[str, Any]:
-        return {name: kind.plain(part) for part, (name, kind) in zip(value, self.fields.items(), strict=True)}
+        parts = zip(value, self.fields.items(), strict=True)
+        return {n: list(part) if isinstance(kind, SetOf) else kind.plain(part) for part, (n, kind) in parts}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Record) and (self.name, self.fields) == (other.name, other.fields)

@@ -105,29 +105,57 @@ class Size:
         return self.budgets[name]
 
 
-def stored(name: str, kind: Kind, doc: str = "", *axes: Any, of: str = "") -> Field:
+NOTHING = -1  # an optional number that has no value (K10)
+
+
+def Maybe(kind: Int) -> Int:
+    """Return the kind of optional numbers (K10)."""
+    return Int(NOTHING, kind.hi, kind.widen)
+
+
+@dataclass
+class Map:
+    """A value for each key (K11): `NODE`, a role or a number of keys."""
+
+    key: Any
+    value: Any
+
+
+def Multiset(key: Any, most: int, widen: str = "") -> Map:
+    """Declare how often each key is there (K11)."""
+    return Map(key, Int(0, most, widen))
+
+
+def _field(name: str, kind: Any, role: Role, axes: tuple, doc: str, **more: Any) -> Field:
+    while isinstance(kind, Map):
+        axes += (kind.key if isinstance(kind.key, int) else NODE,)
+        kind = kind.value
+    return Field(name, kind, role, axes, doc, **more)
+
+
+def stored(name: str, kind: Any, doc: str = "", *axes: Any, of: str = "") -> Field:
     """Declare a persistent field of each process."""
-    return Field(name, kind, Role.PERSISTENT, (NODE, *axes), doc)
+    return _field(name, kind, Role.PERSISTENT, (NODE, *axes), doc)
 
 
-def on_disk(name: str, kind: Kind, doc: str = "", *axes: Any, of: str = "") -> Field:
+def on_disk(name: str, kind: Any, doc: str = "", *axes: Any, of: str = "") -> Field:
     """Declare a persistent field of each process that is on its disk."""
-    return Field(name, kind, Role.PERSISTENT, (NODE, *axes), doc, on_disk=True)
+    return _field(name, kind, Role.PERSISTENT, (NODE, *axes), doc, on_disk=True)
 
 
-def volatile(name: str, kind: Kind, doc: str = "", *axes: Any, of: str = "") -> Field:
+def volatile(name: str, kind: Any, doc: str = "", *axes: Any, of: str = "") -> Field:
     """Declare a volatile field of each process."""
-    return Field(name, kind, Role.VOLATILE, (NODE, *axes), doc)
+    return _field(name, kind, Role.VOLATILE, (NODE, *axes), doc)
 
 
-def ghost(name: str, kind: Kind, doc: str = "", *axes: Any, reading: str = "") -> Field:
+def ghost(name: str, kind: Any, doc: str = "", *axes: Any, reading: str = "") -> Field:
     """Declare a ghost; how a person reads it says nothing of it."""
-    return Field(name, kind, Role.GHOST, axes, doc)
+    return _field(name, kind, Role.GHOST, axes, doc)
 
 
-def environment(name: str, kind: Kind, doc: str = "", *axes: Any) -> Field:
+def environment(name: str, kind: Any, doc: str = "", *axes: Any) -> Field:
     """Declare a field of the environment."""
-    return Field(name, kind, Role.ENVIRONMENT, axes, doc)
+    return _field(name, kind, Role.ENVIRONMENT, axes, doc)
 
 
 @dataclass
@@ -205,7 +233,8 @@ class Mark:
     name: str = ""
     when: Callable | None = None
     budget: str = ""
-    fair: bool = True
+    fair: Any = True
+    fair_to: str = "process"
     over: str = "state"
     witness: Callable | None = None
 
@@ -218,9 +247,11 @@ def _marker(mark: Mark) -> Callable:
     return decorate
 
 
-def action(when: Any = None, budget: str = "", every: int = 40, name: str = "", fair: bool = True) -> Callable:
+def action(
+    when: Any = None, budget: str = "", every: int = 40, name: str = "", fair: Any = True, fair_to: str = "process"
+) -> Callable:
     """Mark an internal step of a process."""
-    return _marker(Mark("action", name, when, budget, fair))
+    return _marker(Mark("action", name, when, budget, fair, fair_to))
 
 
 def environment_step(

@@ -34,8 +34,15 @@ def fair_class(world: World, step: Step) -> tuple | None:
     if step.label in ("to_leader", "leader_learns"):
         return ("to_leader", step.process, step.peer)
     if step.label in world.fair:
-        return (step.label, step.process)
+        mark = world.fair[step.label]
+        whose = None if mark.fair_to == "action" else step.process
+        return (step.label, whose, mark.fair == "strong")
     return None
+
+
+def is_strong(which: tuple) -> bool:
+    """Return whether a fair run takes a class that is enabled again and again (G1)."""
+    return which[0].startswith("action:") and which[2]
 
 
 def stable_steps(world: World, state: tuple, named: int) -> list[Step]:
@@ -85,25 +92,25 @@ def stable_phase(world: World, graph: Graph, named: int) -> Stable:
 
 def starves(stable: Stable, waits: list[bool]) -> bool:
     """Whether a fair run stays in states that wait for ever (G1, G4)."""
-    inside = nx.DiGraph()
-    inside.add_nodes_from(i for i, waiting in enumerate(waits) if waiting)
-    edges = [edge for edge in stable.edges if waits[edge[0]] and waits[edge[1]]]
-    inside.add_edges_from(edge[:2] for edge in edges)
-    component = {}
-    members = list(nx.strongly_connected_components(inside))
-    for k, states in enumerate(members):
-        component.update(dict.fromkeys(states, k))
-    taken: list[set] = [set() for _ in members]
-    cyclic = [len(states) > 1 for states in members]
-    for i, j, which in edges:
-        if component[i] == component[j]:
-            taken[component[i]].add(which)
-            cyclic[component[i]] = True
-    for k, states in enumerate(members):
+    if any(waiting and not stable.enabled[i] for i, waiting in enumerate(waits)):
+        return True  # a run may end there
+    return stays(stable, {i for i, waiting in enumerate(waits) if waiting})
+
+
+def stays(stable: Stable, among: set[int]) -> bool:
+    """Whether a fair run goes on for ever among some states."""
+    edges = [edge for edge in stable.edges if edge[0] in among and edge[1] in among]
+    inside = nx.DiGraph(edge[:2] for edge in edges)
+    for states in list(nx.strongly_connected_components(inside)):
+        within = [which for i, j, which in edges if i in states and j in states]
+        if not within:
+            continue
         always = set.intersection(*(stable.enabled[i] for i in states))
-        if always <= taken[k] and (cyclic[k] or not always):
-            return True
-        if any(not stable.enabled[i] for i in states):
+        if not always <= set(within):
+            continue
+        ever = set.union(*(stable.enabled[i] for i in states))
+        missed = {which for which in ever - set(within) if is_strong(which)}
+        if not missed or stays(stable, {i for i in states if not stable.enabled[i] & missed}):
             return True
     return False
 

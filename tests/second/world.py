@@ -92,8 +92,8 @@ class World(Disks, History):
         fields += self.history_fields() if model.transactions else []
         fields += self.disk_fields() if self.disks else []
         self.actions = self._steps("action")
-        self.fair = {  # labels of the actions that a fair run takes (G1)
-            f"action:{mark.name or name.replace('_', '-')}"
+        self.fair = {  # the marks of the actions that a fair run takes, by label (G1)
+            f"action:{mark.name or name.replace('_', '-')}": mark
             for name, mark, _ in self.program.marked("action")
             if mark.fair and not mark.budget
         }

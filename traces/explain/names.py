@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from traces.record.trace import Observation, Step, Transmission
-from zabspec.language.kinds import Int, Kind, NodeId
-from zabspec.language.notation import process_name, record_text
+from zabspec.language.kinds import Int, Kind, NodeId, Record
+from zabspec.language.notation import process_name, record_text, value_text
 from zabspec.model import Model
 from zabspec.worlds.steps import MASKS, PROCESSES
 
@@ -60,6 +60,8 @@ def _read(kind: Kind | None, value: Any) -> str:
     """A number as a person reads it, where its kind is a process, or names values or bits; empty: it does not."""
     if isinstance(kind, NodeId):
         return process_name(value)
+    if isinstance(kind, Record) and any(type(part) is not Int for part in kind.fields.values()):
+        return value_text(kind, value)
     return kind.named(int(value)) if isinstance(kind, Int) and (kind.names or kind.members) else ""
 
 

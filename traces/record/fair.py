@@ -13,7 +13,7 @@ from traces.record.trace import Trace, TraceError
 from zabspec.language import reference
 from zabspec.language.derive import in_order
 from zabspec.language.reference import ERRORS, StateView
-from zabspec.live.phase import FairClass, StablePhase, class_of, stable_phase
+from zabspec.live.phase import FairClass, StablePhase, class_of, is_strong, stable_phase
 from zabspec.live.worlds import IN_WORLDS
 from zabspec.model import ConfigError, Model
 from zabspec.properties import ProgressProperty
@@ -144,7 +144,7 @@ def hold_fair(model: Model, schedule: Sequence[int], lasso: Lasso, budget: Mappi
     if lasso.stabilization_time == len(schedule) and not world.begins(s, named):
         raise NotFair("lasso: the stable phase cannot begin where the run ends")
     loop.add(world, goal, s, lasso.process, named, len(schedule))
-    loop.judge(model.protocol.actions)
+    loop.judge(model)
 
 
 def goal_of(phase: StablePhase, lasso: Lasso) -> ProgressProperty:
@@ -211,13 +211,16 @@ class Loop:
         """See the step that is taken in it."""
         self.taken.add(world.class_in(s, word))
 
-    def judge(self, actions: Sequence[str]) -> None:
+    def judge(self, model: Model) -> None:
         """
         Raises:
             NotFair: it does not close, or is not fair.
         """
         if not closes(self.states[0], self.states[-1]):
             raise NotFair("lasso: the last step of the loop does not lead back to where it begins")
-        if always := frozenset.intersection(*self.possible) - self.taken:
-            said = "; ".join(sorted(c.said(actions) for c in always))
-            raise NotFair(f"lasso: the run is not fair: for ever possible and never done: {said}")
+        always = frozenset.intersection(*self.possible)
+        strong = {c for c in frozenset.union(*self.possible) if is_strong(model, c)}
+        for how, due in (("for ever", always), ("again and again", strong)):
+            if missed := due - self.taken:
+                said = "; ".join(sorted(c.said(model.protocol.actions) for c in missed))
+                raise NotFair(f"lasso: the run is not fair: {how} possible and never done: {said}")

@@ -15,7 +15,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from traces.record.trace import JsonState
-from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
+from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.reference import MessageView, StateView, read
 from zabspec.language.schema import Layout, Role
 
@@ -34,7 +34,7 @@ def value_json(kind: Kind, value: Any) -> Any:
     if isinstance(kind, Int):
         return int(value)
     if isinstance(kind, Record):
-        return kind.unpack(value.word)
+        return {name: value_json(k, getattr(value, name)) for name, k in kind.fields.items()}
     if isinstance(kind, SetOf):
         return list(value)
     if isinstance(kind, Seq):
@@ -159,6 +159,8 @@ def writer(kind: Kind, label: str) -> Writer:
     if isinstance(kind, Int):
         return partial(write_int, kind.size, kind.lo, isinstance(kind, Bool))
     if isinstance(kind, Record):
+        if not all(type(k) in (Int, NodeId) for k in kind.fields.values()):
+            return lambda buffer, at: value_json(kind, read(buffer, at, kind, label))
         return partial(write_record, kind.size, [(name, *place) for name, place in kind.places.items()])
     if isinstance(kind, SetOf):
         return partial(write_set, kind.size, range(kind.count))
@@ -237,7 +239,8 @@ def value_bytes(kind: Kind, value: Any) -> bytes:
     if isinstance(kind, Int):
         return (int(value) - kind.lo).to_bytes(kind.size, "little")
     if isinstance(kind, Record):
-        return kind.pack(value).to_bytes(kind.size, "little")
+        words = {n: sum(1 << m for m in value[n]) if isinstance(k, SetOf) else value[n] for n, k in kind.fields.items()}
+        return kind.pack(words).to_bytes(kind.size, "little")
     if isinstance(kind, SetOf):
         mask: int = sum(1 << member for member in value)
         return mask.to_bytes(kind.size, "little")

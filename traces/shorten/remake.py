@@ -37,6 +37,16 @@ def remade(raw: bytes, source: MessageUnion, target: MessageUnion, process: Rena
         return None
 
 
+def _part(kind: Int | SetOf, value: int, process: Renamed) -> int | None:
+    """A number, a process or the mask of a set as the other message has it; None: it cannot be said there."""
+    if isinstance(kind, NodeId):
+        return value if value < 0 else process(value)
+    if not isinstance(kind, SetOf) or not kind.nodes:
+        return value
+    members = [process(p) for p in kind.members(value)]
+    return None if None in members else sum(1 << p for p in members if p is not None)
+
+
 def _move(old: bytearray, new: bytearray, at: int, kind: Kind, to: int, other: Kind, process: Renamed) -> bool:
     """Write a value where it belongs in the other message; whether it can be said there."""
     if isinstance(kind, NodeId):
@@ -49,13 +59,18 @@ def _move(old: bytearray, new: bytearray, at: int, kind: Kind, to: int, other: K
         write(new, to, other, read(old, at, kind, ""), "value")
     elif isinstance(kind, Record):
         assert isinstance(other, Record)
-        values = read(old, at, kind, "").record.unpack(int(read(old, at, kind, "").word))
+        values = kind.unpack(int(read(old, at, kind, "").word))
         for name, value in values.items():
-            if not other.fields[name].lo <= value <= other.fields[name].hi:
+            moved = _part(kind.fields[name], value, process)
+            if moved is None or not other.fields[name].lo <= moved <= other.fields[name].hi:
                 return False
+            values[name] = moved
         write(new, to, other, RecordValue(other, other.pack(values)), "record")
     elif isinstance(kind, SetOf):
-        return False  # no message holds one
+        mask = _part(kind, read(old, at, kind, "").mask, process)
+        if mask is None:
+            return False
+        new[to : to + other.size] = mask.to_bytes(other.size, "little")
     else:
         assert isinstance(kind, Seq)
         assert isinstance(other, Seq)

@@ -269,6 +269,8 @@ class _Cases:
 
     def field(self, value: Any, record: Record, name: str) -> int:
         kind = record.fields[name]
+        if isinstance(kind, SetOf):
+            raise Undecided
         return int(value[name]) if isinstance(value, dict) else self.cell((value, name), kind.lo, kind.hi)
 
     def has(self, value: Any, item: int, kind: SetOf) -> bool:

@@ -14,7 +14,7 @@ from functools import cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from zabspec.authoring.declaration import Declaration, ProtocolError, Start
+from zabspec.authoring.declaration import Declaration, Map, ProtocolError, Start
 from zabspec.authoring.places import misdeclared
 from zabspec.language.kinds import Int, Kind, Message, NodeId, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
@@ -235,12 +235,19 @@ def check_of(name: str, fields: Iterable[Field], messages: Iterable[Message], ro
         if role and role not in roles:
             raise misdeclared(name, at, f"{what} is of role {role!r}; {there}")
 
+    def check_record_of(at: tuple[str, ...], what: str, kind: Kind) -> None:
+        record = kind.element if isinstance(kind, Seq) else kind
+        for part, inner in record.fields.items() if isinstance(record, Record) else ():
+            check(at, f"{what}, {part},", role_in(inner))
+
     for f in fields:
-        for role in (f.of, role_in(f.kind)):
+        for role in (f.of, role_in(f.kind), *f.keys):
             check(("field", f.name), f.name, role)
+        check_record_of(("field", f.name), f.name, f.kind)
     for m in messages:
         for part, kind in m.fields.items():
             check(("part", m.name, part), f"{m.name}.{part}", role_in(kind))
+            check_record_of(("part", m.name, part), f"{m.name}.{part}", kind)
 
 
 def role_in(kind: Kind) -> str:
@@ -441,6 +448,8 @@ def parts_of(kind: Kind) -> Iterator[Kind]:
 
 
 def check_kind(name: str, at: tuple[str, ...], what: str, given: Any) -> None:
+    if isinstance(given, Map):
+        raise misdeclared(name, at, f"{what} is a map, and a map is a field of its own")
     if not isinstance(given, Kind):
         raise misdeclared(name, at, f"{what} is of {given!r}, which is no kind: Int(0, 3), Bool(), OneOf(...), ...")
     for kind in parts_of(given):
@@ -455,7 +464,10 @@ def check_kind(name: str, at: tuple[str, ...], what: str, given: Any) -> None:
         if isinstance(kind, Seq) and not 1 <= kind.capacity <= 255:
             raise misdeclared(name, at, f"{what} has room for {kind.capacity}: it must be 1 to 255")
         if isinstance(kind, Record):
-            for part in kind.fields:
+            for part, inner in kind.fields.items():
+                if not isinstance(inner, Int | SetOf) or (isinstance(inner, SetOf) and not inner.nodes):
+                    said = "a number, a truth value, a process or a set of processes"
+                    raise misdeclared(name, at, f"{what}: {kind.name}.{part} is no part of a record, which is {said}")
                 check_name(
                     name,
                     at,

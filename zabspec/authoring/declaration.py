@@ -16,7 +16,7 @@ from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar, cast, overload
 
-from zabspec.language.kinds import Int, Kind, Message, Record, Seq, SetOf
+from zabspec.language.kinds import NOTHING, Int, Kind, Message, NodeId, OptionalInt, Record, Seq, SetOf
 from zabspec.language.place import Place, relative
 from zabspec.language.schema import NODE, Field, Role
 from zabspec.properties import HISTORY, STATE, STEP, ProgressProperty, Property
@@ -26,6 +26,9 @@ __all__ = [
     "Action",
     "ConfigError",
     "Declaration",
+    "Map",
+    "Maybe",
+    "Multiset",
     "OneOf",
     "Processes",
     "ProtocolError",
@@ -171,36 +174,93 @@ def Processes(nodes: int, role: str = "") -> SetOf:
     return SetOf(nodes, nodes=True, role=role)
 
 
+def Maybe(kind: Int) -> OptionalInt:
+    """An optional value: one of a kind of numbers from 0 on, or `NOTHING`, which is what it begins with.
+
+    Raises:
+        ProtocolError: a value of that kind cannot be optional.
+    """
+    if type(kind) is not Int or kind.lo != 0 or kind.members:
+        more = ": a process is optional as it is, by NOBODY" if isinstance(kind, NodeId) else ""
+        given = type(kind).__name__ + (f"({kind.lo}, {kind.hi})" if type(kind) is Int else "")
+        raise ProtocolError(f"Maybe takes numbers from 0 on, as Int(0, 3) or OneOf(...), not {given}{more}")
+    return OptionalInt(NOTHING, kind.hi, kind.widen, ("NOTHING", *kind.names) if kind.names else ())
+
+
+@dataclass(frozen=True)
+class Map:
+    """A value for each key, as the kind of a field; `s.field[p][k]` is that of key k.
+
+    Attributes:
+        key: `NODE`, every process; the name of a role, each process of it; or a number n: 0..n-1.
+        value: what a key has, a kind or a further map.
+    """
+
+    key: str | int
+    value: Kind | Map
+
+    def __post_init__(self) -> None:
+        counts = isinstance(self.key, int) and not isinstance(self.key, bool)
+        if not (counts and self.key >= 1) and not (isinstance(self.key, str) and self.key):  # type: ignore[operator]
+            said = "NODE (every process), the name of a role, or a number of them (0, 1, ...)"
+            raise ProtocolError(f"the keys of a map are {said}, not {self.key!r}")
+
+    @property
+    def role(self) -> str:
+        """The role of its keys; empty: they are of any, or numbers."""
+        return self.key if isinstance(self.key, str) and self.key != NODE else ""
+
+    @property
+    def axis(self) -> str | int:
+        """What a field with it is laid out over."""
+        return NODE if isinstance(self.key, str) else self.key
+
+
+def Multiset(key: str | int, most: int, widen: str = "") -> Map:
+    """A small multiset of keys, as those of a `Map`: of each how often it is in it, at most so many times."""
+    return Map(key, Int(0, most, widen))
+
+
 # --- fields ---------------------------------------------------------------------------------------
 
 
-def stored(name: str, kind: Kind, doc: str, *axes: int, of: str = "") -> Field:
+def field_of(name: str, kind: Kind | Map, role: Role, axes: tuple[str | int, ...], doc: str, **more: Any) -> Field:
+    """A field, of which a map is laid out over further axes."""
+    keys = [""] * len(axes)
+    while isinstance(kind, Map):
+        keys.append(kind.role)
+        axes += (kind.axis,)
+        kind = kind.value
+    return Field(name, kind, role, axes, doc, keys=tuple(keys) if any(keys) else (), **more)
+
+
+def stored(name: str, kind: Kind | Map, doc: str, *axes: int, of: str = "") -> Field:
     """A field of each process, or of each of a role (`of="server"`), that survives a crash; `axes`: so many entries of
     it."""
-    return Field(name, kind, Role.PERSISTENT, (NODE, *axes), doc, of=of)
+    return field_of(name, kind, Role.PERSISTENT, (NODE, *axes), doc, of=of)
 
 
-def on_disk(name: str, kind: Kind, doc: str, *axes: int, of: str = "") -> Field:
+def on_disk(name: str, kind: Kind | Map, doc: str, *axes: int, of: str = "") -> Field:
     """A field of each process, or of each of a role, on its disk: a crash keeps what it wrote; loss of power keeps what
     it forced (`force(s, p)`), and any prefix of what it wrote since, in the order of the statements that wrote."""
-    return Field(name, kind, Role.PERSISTENT, (NODE, *axes), doc, disk=True, of=of)
+    return field_of(name, kind, Role.PERSISTENT, (NODE, *axes), doc, disk=True, of=of)
 
 
-def volatile(name: str, kind: Kind, doc: str, *axes: int, of: str = "") -> Field:
+def volatile(name: str, kind: Kind | Map, doc: str, *axes: int, of: str = "") -> Field:
     """A field of each process, or of each of a role, that a crash sets back to the low end of its range."""
-    return Field(name, kind, Role.VOLATILE, (NODE, *axes), doc, of=of)
+    return field_of(name, kind, Role.VOLATILE, (NODE, *axes), doc, of=of)
 
 
-def ghost(name: str, kind: Kind, doc: str, *axes: str | int, reading: str = "") -> Field:
+def ghost(name: str, kind: Kind | Map, doc: str, *axes: str | int, reading: str = "") -> Field:
     """What observations write and properties read, and no handler may. `axes`: NODE for each process, or a number of
     entries. `reading`: how a person reads one of these, with `{}` for its number: `epoch {} served`."""
-    return Field(name, kind, Role.GHOST, axes, doc, observed=True, reading=reading)
+    return field_of(name, kind, Role.GHOST, axes, doc, observed=True, reading=reading)
 
 
-def environment(name: str, kind: Kind, doc: str, *axes: str | int) -> Field:
+def environment(name: str, kind: Kind | Map, doc: str, *axes: str | int) -> Field:
     """What the world around the processes holds (a clock, a resource): any handler may read it, and only steps of the
     environment write it."""
-    return Field(name, kind, Role.ENVIRONMENT, axes, doc)
+    return field_of(name, kind, Role.ENVIRONMENT, axes, doc)
 
 
 # --- what a function is ---------------------------------------------------------------------------
@@ -218,6 +278,8 @@ class Action:
         every: in the simulator, about so many ticks lie between two of them.
         everywhere: of the environment, it writes fields of processes too.
         fair: of a process, and free: it is taken sooner or later, where from some moment on it always can be.
+        strong: it is fair where it can be taken again and again, too.
+        together: what is fair is that some process takes it, and not that each does.
         role: the type of the role whose processes take it; empty: all do.
     """
 
@@ -228,6 +290,8 @@ class Action:
     every: int
     everywhere: bool = False
     fair: bool = True
+    strong: bool = False
+    together: bool = False
     role: str = ""
 
 
@@ -255,13 +319,43 @@ def marked_bare(mark: str, function: object) -> None:
         raise ProtocolError(f"write @{mark}(...), with its parentheses")
 
 
+WEAK, STRONG = "weak", "strong"
+
+
+def check_fairness(fair: object, fair_to: object, budget: str) -> None:
+    """
+    Raises:
+        ProtocolError: what is said of an action's fairness cannot be.
+    """
+    if fair not in (True, False, WEAK, STRONG) or not isinstance(fair, bool | str):
+        raise ProtocolError(f'fair is "weak", "strong" or False (it need not be done), not {fair!r}')
+    if fair_to not in ("process", "action"):
+        raise ProtocolError(f'fair_to is "process" (each does it) or "action" (some process does), not {fair_to!r}')
+    if budget and (isinstance(fair, str) or fair_to == "action"):
+        raise ProtocolError(f"what costs a budget never needs to be done: without {budget} it could be fair")
+    if not fair and fair_to == "action":
+        raise ProtocolError('fair=False says that it need not be done, and fair_to="action" that some process does it')
+
+
 @overload
 def action(
-    *, when: Callable[[S, P], bool], budget: str = "", every: int = 40, name: str = "", fair: bool = True
+    *,
+    when: Callable[[S, P], bool],
+    budget: str = "",
+    every: int = 40,
+    name: str = "",
+    fair: bool | str = True,
+    fair_to: str = "process",
 ) -> Callable[[Callable[[S, P], None]], Callable[[S, P], None]]: ...
 @overload
 def action(
-    *, when: None = None, budget: str = "", every: int = 40, name: str = "", fair: bool = True
+    *,
+    when: None = None,
+    budget: str = "",
+    every: int = 40,
+    name: str = "",
+    fair: bool | str = True,
+    fair_to: str = "process",
 ) -> Callable[[Step], Step]: ...
 def action(
     bare: Callable[..., Any] | None = None,
@@ -271,15 +365,24 @@ def action(
     budget: str = "",
     every: int = 40,
     name: str = "",
-    fair: bool = True,
+    fair: bool | str = True,
+    fair_to: str = "process",
 ) -> Any:
     """Marks what a process p does by itself, `(s, p)`, whenever `when(s, p)` is so: as free as a receipt, or at the
-    cost of one of a budget that `declare` names. `fair=False`: what it may do and need not (a request), where
-    progress properties are checked; what costs a budget never needs to be done."""
+    cost of one of a budget that `declare` names.
+
+    Where progress properties are checked, it is done sooner or later by each process that always can from some moment
+    on (`fair="weak"`, unless it says otherwise), or that can again and again (`fair="strong"`); with `fair_to="action"`
+    by some process, if always, or again and again, one can. `fair=False`: what it may do and need not (a request); what
+    costs a budget never needs to be done."""
     marked_bare("action", bare)
+    check_fairness(fair, fair_to, budget)
 
     def mark(function: Callable[..., None]) -> Callable[..., None]:
-        made = Action(name or name_of(function), as_function(function), looks(when), budget, every, fair=fair)
+        made = Action(
+            name or name_of(function), as_function(function), looks(when), budget, every,
+            fair=bool(fair), strong=fair == STRONG, together=fair_to == "action",
+        )  # fmt: skip
         vars(function)["made_action"] = made
         return function
 

@@ -15,7 +15,7 @@ from typing import TypeGuard
 from zabspec.authoring.checks import is_ours, read_by
 from zabspec.authoring.declaration import ConfigError, ProtocolError
 from zabspec.ensemble import ConfigError as NoSystem
-from zabspec.language.kinds import Kind, MessageUnion, Seq, SetOf
+from zabspec.language.kinds import Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.place import Place, relative
 from zabspec.language.schema import Field
 from zabspec.language.source import annotated, definition
@@ -70,8 +70,11 @@ def check_quorums(
     """
     stand_in = list(overrides)
     theirs = in_use(modules, stand_in, [f for f in others if f not in stand_in])
+    fields = tuple(fields)
     sets = {f.name for f in fields if holds_processes(f.kind)}
     sets |= {n for m in messages.messages for n, kind in m.fields.items() if holds_processes(kind)}
+    kinds = [*(f.kind for f in fields), *(kind for m in messages.messages for kind in m.fields.values())]
+    sets |= {n for kind in kinds for n in parts_with_processes(kind)}
     for function in (f for f in theirs if f in stand_in or not is_ours(f)):
         for line, what in counted(function, sets):
             place = Place(function.__code__.co_filename, line)
@@ -105,6 +108,12 @@ def in_use(
 def holds_processes(kind: Kind) -> bool:
     """Whether a kind is, or has as elements, sets of processes."""
     return holds_processes(kind.element) if isinstance(kind, Seq) else isinstance(kind, SetOf) and kind.nodes
+
+
+def parts_with_processes(kind: Kind) -> list[str]:
+    """The parts of a record, or of the records of a sequence, that are sets of processes."""
+    inner = kind.element if isinstance(kind, Seq) else kind
+    return [n for n, k in inner.fields.items() if holds_processes(k)] if isinstance(inner, Record) else []
 
 
 def counted(function: FunctionType, sets: set[str]) -> Iterator[tuple[int, str]]:

@@ -422,7 +422,7 @@ class ProtocolSource:
     def _check_names(self, f: Field) -> None:
         kinds = [f.kind, f.kind.element] if isinstance(f.kind, Seq) else [f.kind]
         for kind in kinds:
-            for number, name in enumerate(kind.names if isinstance(kind, Int) else ()):
+            for number, name in enumerate(kind.names, kind.lo) if isinstance(kind, Int) else ():
                 known = vars(self.module).get(name, number)
                 if known != number:
                     said = f"{name} is {known} in the file, and number {number} of {f.name}: make them the same"

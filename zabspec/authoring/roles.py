@@ -13,10 +13,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import FunctionType
 
 from zabspec.authoring.declaration import ProtocolError
-from zabspec.language.kinds import Kind, Message, NodeId, Seq, SetOf
+from zabspec.language.kinds import Kind, Message, NodeId, Record, Seq, SetOf
 from zabspec.language.place import Place
 from zabspec.language.schema import NODE, Field
 from zabspec.language.source import annotated, definition
@@ -66,6 +67,14 @@ class RoleTypes:
     def by_type(self) -> Mapping[str, str]:
         """The roles by the names of their types, and what is known of `Node`."""
         return {**{type_name(role): role for role in self.roles}, "Node": ANY}
+
+    @cached_property
+    def records(self) -> Mapping[str, Record]:
+        """The records of fields and messages, by name."""
+        kinds = [f.kind for f in self.fields.values()]
+        kinds += [kind for m in self.messages.values() for kind in m.fields.values()]
+        inner = [kind.element if isinstance(kind, Seq) else kind for kind in kinds]
+        return {kind.name: kind for kind in inner if isinstance(kind, Record)}
 
     def parameters(self, function: FunctionType) -> list[tuple[str, Value | None]]:
         """The parameters of a function, with what their annotations say."""
@@ -174,6 +183,9 @@ class Reader:
             indices, base = indices + 1, base.value
         if not isinstance(base, ast.Attribute):
             return None
+        within = self.kind_of(base.value) if isinstance(base.value, ast.Attribute | ast.Subscript) else None
+        if isinstance(within, Record):
+            return within.fields.get(base.attr) if not indices else None
         holder = self.known.get(base.value.id) if isinstance(base.value, ast.Name) else None
         if holder is not None and holder.what == "message":
             kind = self.types.messages[holder.role].fields.get(base.attr)
@@ -269,12 +281,20 @@ class Reader:
         return "may be of any role"
 
     def check_index(self, node: ast.Subscript) -> None:
-        """The process that a field is of."""
-        if isinstance(node.value, ast.Attribute) and isinstance(node.value.value, ast.Name):
-            field = self.types.fields.get(node.value.attr)
-            if field is not None and field.axes[:1] == (NODE,) and field.of:
-                said = f"{node.value.attr}[...], a field of role {field.of},"
+        """The process that a field is of, or that is a key of a map."""
+        depth, base = 0, node.value
+        while isinstance(base, ast.Subscript):
+            depth, base = depth + 1, base.value
+        if isinstance(base, ast.Attribute) and isinstance(base.value, ast.Name):
+            field = self.types.fields.get(base.attr)
+            if field is None:
+                return
+            if depth == 0 and field.axes[:1] == (NODE,) and field.of:
+                said = f"{base.attr}[...], a field of role {field.of},"
                 self.check_kept(node, said, Value("process", field.of), node.slice)
+            elif depth < len(field.keys) and (role := field.keys[depth]):
+                said = f"{ast.unparse(node.value)}[...], whose keys are of role {role},"
+                self.check_kept(node, said, Value("process", role), node.slice)
 
     def check_compare(self, node: ast.Compare) -> None:
         """Processes of two roles are never the same."""
@@ -300,6 +320,10 @@ class Reader:
             for part in node.keywords:
                 kind = self.types.messages[name].fields.get(part.arg or "")
                 self.check_kept(node, f"{name}.{part.arg}", self.types.held(kind) if kind else None, part.value)
+        elif name in self.types.records:
+            for part in node.keywords:
+                inner = self.types.records[name].fields.get(part.arg or "")
+                self.check_kept(node, f"{name}.{part.arg}", self.types.held(inner) if inner else None, part.value)
         elif name in self.types.functions:
             parameters = self.types.parameters(self.types.functions[name])
             for (parameter, wanted), given in zip(parameters, node.args, strict=False):

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from itertools import permutations
 from operator import itemgetter
 
-from zabspec.language.kinds import Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
+from zabspec.language.kinds import Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf, names_a_process
 from zabspec.language.schema import NODE, Field, Layout, Role
 
 __all__ = ["Permutations", "bags", "derived_text", "hash_text", "in_order", "may_stutter", "outside_mail", "permuted"]
@@ -35,7 +35,9 @@ def constants(seed: int) -> Iterator[int]:
 
 def used_bits(kind: Kind) -> list[int]:
     """For each byte of a value of this kind, how many of its low bits can be set."""
-    if isinstance(kind, (Int, SetOf, Record)):
+    if isinstance(kind, Record):
+        return [(kind.used >> 8 * k & 0xFF).bit_length() for k in range(kind.size)]
+    if isinstance(kind, (Int, SetOf)):
         return [max(0, min(8, kind.bits - 8 * k)) for k in range(kind.size)]
     if isinstance(kind, Seq):
         head = kind.capacity.bit_length()
@@ -334,13 +336,14 @@ class Permutations:
 
 def node_parts(kind: Kind, at: int) -> Iterator[tuple[int, Kind]]:
     """The ids and sets of processes inside a value that lies at `at`, messages excepted."""
-    if isinstance(kind, NodeId) or (isinstance(kind, SetOf) and kind.nodes):
+    if names_a_process(kind):
         yield at, kind
     elif isinstance(kind, Seq) and not isinstance(kind.element, MessageUnion):
         for k in range(kind.capacity):
             yield from node_parts(kind.element, at + kind.header + k * kind.element.size)
-    elif isinstance(kind, Record) and any(isinstance(k, NodeId) for k in kind.fields.values()):
-        raise ValueError(f"{kind.name}: a record cannot hold a process yet, and symmetry needs to rename it")
+    elif isinstance(kind, Record):
+        for inside, part in kind.processes:
+            yield at + inside, part
 
 
 def permuted(layout: Layout, data: bytes, p: tuple[int, ...]) -> bytes:
@@ -380,7 +383,9 @@ def names_processes(kind: Kind) -> bool:
     if isinstance(kind, MessageUnion):
         fields = (*kind.envelope.values(), *(inner for message in kind.messages for inner in message.fields.values()))
         return any(names_processes(inner) for inner in fields)
-    return isinstance(kind, NodeId) or (isinstance(kind, SetOf) and kind.nodes)
+    if isinstance(kind, Record):
+        return bool(kind.processes)
+    return names_a_process(kind)
 
 
 def renamed(kind: Kind, raw: bytes, p: tuple[int, ...]) -> bytes:
@@ -395,6 +400,11 @@ def renamed(kind: Kind, raw: bytes, p: tuple[int, ...]) -> bytes:
             at = kind.header + k * size
             out += renamed(kind.element, raw[at : at + size], p)
         return out
+    if isinstance(kind, Record):
+        word = bytearray(raw)
+        for at, part in kind.processes:
+            word[at : at + part.size] = renamed(part, raw[at : at + part.size], p)
+        return bytes(word)
     if isinstance(kind, MessageUnion) and raw[0]:
         message = kind.messages[raw[0] - 1]
         changed = bytearray(raw)

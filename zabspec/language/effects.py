@@ -15,6 +15,7 @@ from zabspec.language.erring import Erring, Shown
 from zabspec.language.intervals import alike
 from zabspec.language.kinds import Kind, Seq, SetOf
 from zabspec.language.liveness import given, live_in
+from zabspec.language.optional import is_optional
 from zabspec.language.schema import NODE, Layout, Role
 
 __all__ = ["Access", "Effects", "EffectsOf", "Write", "ends_in"]
@@ -100,6 +101,8 @@ class EffectsOf:
         self.erring = Erring(function, functions)
         self.contexts: dict[int, Erring] = {}  # what is known where a loop stands
         self.unsure: dict[int, str] = {}  # by their lines, calls that may pass what `counts` of the function is not
+        self.asking = False  # it is asked what may be NOTHING and is calculated with
+        self.nothing: dict[int, t.Expr] = {}  # by their lines, such numbers
         self.loops: list[str] = []
         self.aliases: dict[str, set[Access]] = {}
 
@@ -117,6 +120,12 @@ class EffectsOf:
             writes.setdefault((seen(w.at), w.how), w.line)
         written = [Write(at, how, line) for (at, how), line in writes.items()]
         return Effects(reads, written, errs=whole.errs, needs=whole.needs, counts=whole.counts)
+
+    def calculated(self) -> dict[int, t.Expr]:
+        """By their lines, optional numbers that may be NOTHING where they are calculated with."""
+        self.asking = True
+        self.outside()
+        return self.nothing
 
     # --- statements --------------------------------------------------------------------------
 
@@ -152,7 +161,7 @@ class EffectsOf:
             case t.If(test=t.Compare() as test, then=[t.Assign() as kept], other=[]) if (
                 which := picks(test, kept)
             ) and self.of(kept.value).is_plain:
-                out = self.of(kept.value)
+                out = self.of(kept.value, *([test] if self.asking else []))
                 out.names_written.append((kept.name, which, kept.line))
                 return out
             case t.If():
@@ -218,6 +227,8 @@ class EffectsOf:
         return out
 
     def assign(self, s: t.Assign) -> Effects:
+        if self.asking:
+            self.of(s.value)  # what is gathered is calculated with too
         how, rest = gathered(s.value, lambda e: isinstance(e, t.Var) and e.name == s.name)
         out = self.of(rest)
         if isinstance(s.value, t.Memory) or isinstance(s.value.type, (t.SeqType, t.MessageType)):
@@ -234,6 +245,8 @@ class EffectsOf:
         how = ""
         match s:
             case t.Store():
+                if self.asking:
+                    self.of(s.value)
                 how, rest = gathered(s.value, lambda e: isinstance(e, t.Load) and alike(e.place, s.place))
                 if how == "sum":
                     how = ""  # of what is not constant: its range may be left in one order and not in another
@@ -285,6 +298,8 @@ class EffectsOf:
 
     def add(self, e: t.Expr, out: Effects) -> None:
         """Add the effects of an expression to others."""
+        if self.asking:
+            self.calculates(e)
         match e:
             case t.Const():
                 return
@@ -311,6 +326,21 @@ class EffectsOf:
             case _:
                 for piece in inside(e):
                     self.add(piece, out)
+
+    def calculates(self, e: t.Expr) -> None:
+        """Note an optional number that may be NOTHING where it is calculated with or compared by its order."""
+        match e:
+            case t.Binary():
+                parts = [e.left, e.right]
+            case t.Compare(op="<" | "<=" | ">" | ">="):
+                parts = [e.left, e.right]
+            case t.Builtin(op="min" | "max"):
+                parts = e.args
+            case _:
+                return
+        for part in parts:
+            if is_optional(part, self.function.optional or ()) and self.erring.of(part)[0] < 0:
+                self.nothing.setdefault(self.line, part)
 
     def made(self, e: t.MakeRecord | t.MakeMessage, out: Effects) -> None:
         """A record or a message is made."""

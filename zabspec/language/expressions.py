@@ -16,6 +16,7 @@ from zabspec.language.diagnostics import place_at
 from zabspec.language.error_sites import ENVELOPE, NO_ENTRY, SHIFTED, TOO_WIDE
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
+from zabspec.language.optional import is_optional
 from zabspec.language.place import Place
 from zabspec.language.reference import BY_ZERO, NO_PROCESS
 from zabspec.language.schema import NODE, Field, Layout, Role
@@ -120,6 +121,8 @@ class Expressions:
         # what has to be done before the statement that is typed; None: its value may not be needed, or not be the first
         self.before: list[t.Stmt] | None = None
         self.sets = 0  # of processes, that were gone through so far
+        self.optional: set[str] = set()  # names of numbers that may be NOTHING
+        self.asks_optional = False  # it calculates with such a number, or asks for its order
 
     # --- plumbing ----------------------------------------------------------------------------
 
@@ -544,7 +547,7 @@ class Expressions:
             if node.attr not in record.fields:
                 raise self.fail(node, f"{record.name} has no field {node.attr}")
             k = record.fields[node.attr]
-            return t.RecordField(t.INT, value, record.shift(node.attr), k.bits, k.lo)
+            return t.RecordField(kind_type(k), value, record.shift(node.attr), k.bits, k.lo)
         if isinstance(value.type, t.MessageType):
             if node.attr == "kind":
                 return t.MessageKind(t.NameType(), value)
@@ -575,12 +578,17 @@ class Expressions:
             return self.memory(value.base, value.offset + offset, value.terms, kind, label, value.state)
         return self.memory(value, offset, [], kind, label, self.state_in_scope())
 
+    def used_as_number(self, *values: t.Expr) -> None:
+        """Values are calculated with, or compared by their order."""
+        self.asks_optional |= any(is_optional(value, self.optional) for value in values)
+
     def binary(self, op: type[ast.operator], left: t.Expr, right: t.Expr, node: ast.AST) -> t.Expr:
         symbol = BINARY.get(op)
         if symbol is None:
             raise self.fail(node, f"the operator {op.__name__} is not in the language")
         if left.type != t.INT or right.type != t.INT:
             raise self.fail(node, f"{symbol} takes integers")
+        self.used_as_number(left, right)
         if isinstance(left, t.Const) and isinstance(right, t.Const):
             if symbol in ("**", "<<", ">>") and not 0 <= right.value < 64:
                 raise self.fail(node, f"{symbol} takes 0..63 on its right")
@@ -629,6 +637,8 @@ class Expressions:
         ordered = left.type == t.INT or (isinstance(left.type, t.RecordType) and left.type.record.ordered)
         if op not in ("==", "!=") and not ordered:
             raise self.fail(node, f"{op} takes integers, or records that are declared ordered")
+        if op not in ("==", "!="):
+            self.used_as_number(left, right)
         if isinstance(left, t.Const) and isinstance(right, t.Const):
             return t.Const(t.BOOL, int(eval(f"{left.value} {op} {right.value}", {})))
         return t.Compare(t.BOOL, op, left, right)
@@ -653,7 +663,9 @@ class Expressions:
                 return t.SeqLength(t.INT, value)
             raise self.fail(node, f"a {value.type.name} has no length")
         if name in ("min", "max") and len(node.args) == 2:
-            return t.Builtin(t.INT, name, [self.integer(a) for a in node.args])
+            given = [self.integer(a) for a in node.args]
+            self.used_as_number(*given)
+            return t.Builtin(t.INT, name, given)
         if name == "forget" and len(node.args) == 2:
             own = node.args[1]
             if self.is_handler and not (isinstance(own, ast.Name) and own.id == self.own):
@@ -755,9 +767,11 @@ class Expressions:
             raise self.fail(node, f"{record.name} takes exactly the fields {', '.join(record.fields)}, by name")
         parts = []
         for fname, kind in record.fields.items():
-            label = f"{record.name}.{fname}"
-            site = self.site(node, label, f"would leave its range {kind.lo}..{kind.hi}", kind.widen)
-            parts.append((fname, self.integer(given[fname]), site))
+            site = 0
+            if isinstance(kind, Int) and not isinstance(kind, Bool):
+                label = f"{record.name}.{fname}"
+                site = self.site(node, label, f"would leave its range {kind.lo}..{kind.hi}", kind.widen)
+            parts.append((fname, self.coerce_kind(self.expr(given[fname]), kind, node), site))
         return t.MakeRecord(t.RecordType(record), record, parts, self.state_in_scope())
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from zabspec.language import tree as t
 from zabspec.language.bag_order import LazyEffects, check_bags
 from zabspec.language.kinds import Kind, MessageUnion, Record, Seq, SetOf
+from zabspec.language.optional import check_optional
 from zabspec.language.place import is_own_file
 from zabspec.language.schema import Layout
 from zabspec.language.source import LanguageError, register_source
@@ -103,6 +104,8 @@ class FrontEnd:
         result = worker.run()
         if python.__module__ is not None and not python.__module__.startswith(OF_THE_WORLD):  # None: derived text
             check_bags(result, self.effects, not is_own_file(python.__code__.co_filename))
+        if result.optional is not None:
+            check_optional(result, self.effects.of(result).calculated())
         self._busy.discard(name)
         self.program.functions[name] = result
         self.program.reads[name] = frozenset(worker.reads)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
-__all__ = ["Bool", "Int", "Kind", "Message", "MessageUnion", "NodeId", "Record", "Seq", "SetOf"]
+__all__ = ["Bool", "Int", "Kind", "Message", "MessageUnion", "NodeId", "OptionalInt", "Record", "Seq", "SetOf"]
 
 
 def bits_for(span: int) -> int:
@@ -54,6 +55,11 @@ class Int(Kind):
     names: tuple[str, ...] = ()
     members: tuple[str, ...] = ()
 
+    @property
+    def worded(self) -> bool:
+        """Whether a person reads words instead of its numbers."""
+        return bool(self.names)
+
     def held(self, value: int) -> list[str]:
         """The members of a value that is a set."""
         return [name for k, name in enumerate(self.members) if value >> k & 1]
@@ -81,6 +87,21 @@ class Bool(Int):
     hi: int = 1
 
 
+NOTHING = -1  # what an optional number is that has no value
+
+
+@dataclass(frozen=True)
+class OptionalInt(Int):
+    """A number from 0 on, or `NOTHING`, which is what it begins with."""
+
+    @property
+    def worded(self) -> bool:
+        return True
+
+    def named(self, value: int) -> str:
+        return "nothing" if value == NOTHING else super().named(value)
+
+
 @dataclass(frozen=True)
 class NodeId(Int):
     """A process, 0..nodes-1, or -1 for nobody. Renamed when processes are permuted. `role`: whose it is; empty: any."""
@@ -100,55 +121,109 @@ class SetOf(Kind):
     count: int
     nodes: bool = False
     role: str = field(default="", compare=False)
+    lo: ClassVar[int] = 0  # the mask of the empty set
 
     @property
     def bits(self) -> int:
         return self.count
+
+    @property
+    def hi(self) -> int:
+        """The mask of the whole set."""
+        return (1 << self.count) - 1
+
+    def members(self, mask: int) -> list[int]:
+        """The members that a mask has, in order."""
+        return [k for k in range(self.count) if mask >> k & 1]
 
     @cached_property
     def size(self) -> int:
         return bytes_for(self.count)
 
 
+def names_a_process(kind: Kind) -> bool:
+    """Whether a value is a process, or a set of processes."""
+    return isinstance(kind, NodeId) or (isinstance(kind, SetOf) and kind.nodes)
+
+
 @dataclass(frozen=True)
 class Record(Kind):
     """A small immutable value with named fields, packed into one word, first field highest. `ordered`: two compare by
-    their first field, then by the next, as zxids do."""
+    their first field, then by the next, as zxids do.
+
+    A process, or a set of processes, has bytes of its own in it, so that renaming reaches it as it does any other."""
 
     name: str
-    fields: Mapping[str, Int] = field(hash=False)
+    fields: Mapping[str, Int | SetOf] = field(hash=False)
     ordered: bool = False
 
     def __post_init__(self) -> None:
         if self.ordered and self.bits > 63:
             raise ValueError(f"{self.name} is ordered, and needs {self.bits} bits: at most 63 compare")
+        if self.ordered and any(isinstance(k, SetOf) for k in self.fields.values()):
+            raise ValueError(f"{self.name} is ordered, and holds a set, which is in no order")
 
     @cached_property
+    def _laid(self) -> tuple[int, dict[str, int]]:
+        """How many bits it takes, and how far left each field lies."""
+        at, shifts = 0, {}
+        for name, kind in reversed(list(self.fields.items())):
+            whole = names_a_process(kind)
+            if whole:
+                at = -(-at // 8) * 8
+            shifts[name] = at
+            at += 8 * kind.size if whole else kind.bits
+        return at, shifts
+
+    @property
     def bits(self) -> int:
-        return sum(k.bits for k in self.fields.values())
+        return self._laid[0]
+
+    @cached_property
+    def used(self) -> int:
+        """The bits that any of its values can have."""
+        return sum(mask << shift for shift, mask, _ in self.places.values())
+
+    @cached_property
+    def gaps(self) -> tuple[tuple[int, int], ...]:
+        """The bits between its fields, which are always zero: how far left, and how many."""
+        laid = sorted((self.shift(n), k.bits) for n, k in self.fields.items())
+        ends = [0, *(shift + bits for shift, bits in laid)]
+        starts = [*(shift for shift, _ in laid), self.bits]
+        return tuple((end, start - end) for end, start in zip(ends, starts, strict=True) if start > end)
 
     @cached_property
     def size(self) -> int:
         return bytes_for(self.bits)
 
-    @cached_property
+    @property
     def _shifts(self) -> dict[str, int]:
-        names = list(self.fields)
-        return {name: sum(self.fields[n].bits for n in names[k + 1 :]) for k, name in enumerate(names)}
+        return self._laid[1]
 
     @cached_property
     def places(self) -> dict[str, tuple[int, int, int]]:
         """How far left each field lies, its bits once it is shifted, and its least value."""
         return {name: (self.shift(name), (1 << kind.bits) - 1, kind.lo) for name, kind in self.fields.items()}
 
+    @cached_property
+    def processes(self) -> tuple[tuple[int, Int | SetOf], ...]:
+        """Where processes, and sets of them, lie in it, in bytes from its start."""
+        return tuple((self.shift(n) // 8, k) for n, k in self.fields.items() if names_a_process(k))
+
     def shift(self, name: str) -> int:
         """How far left the named field lies."""
         return self._shifts[name]
 
+    def part(self, shift: int, bits: int) -> str:
+        """The name of the field that lies so far left and takes so many bits."""
+        return next(n for n, k in self.fields.items() if self.shift(n) == shift and k.bits == bits)
+
     def pack(self, values: Mapping[str, int]) -> int:
+        """The word of what its fields hold; a set is given as its mask."""
         return sum((values[n] - k.lo) << self.shift(n) for n, k in self.fields.items())
 
     def unpack(self, word: int) -> dict[str, int]:
+        """What its fields hold; of a set, its mask."""
         return {name: (word >> shift & mask) + least for name, (shift, mask, least) in self.places.items()}
 
 

@@ -13,9 +13,9 @@ from zabspec.language.arrays import Bytes, Words
 from zabspec.language.sentences import Broken
 
 __all__ = [
-    "NOBODY", "AnyMessage", "Bytes", "Each", "Fields", "History", "Members", "MessageName", "MessageType", "Node",
-    "RecordName", "RecordType", "State", "Txn", "Words", "Zxid", "any_of", "any_process", "broken", "forget", "inlined",
-    "is_a", "is_quorum", "new_identity", "only", "processes", "provided", "step",
+    "NOBODY", "NOTHING", "AnyMessage", "Bytes", "Each", "Fields", "History", "Members", "MessageName",
+    "MessageType", "Node", "RecordName", "RecordType", "State", "Txn", "Words", "Zxid", "any_of", "any_process",
+    "broken", "forget", "inlined", "is_a", "is_quorum", "new_identity", "only", "processes", "provided", "step",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -30,6 +30,7 @@ Members = Any  # a set of processes, passed to a function that writes nothing
 AnyMessage = Any  # a message of any kind; pass it to a function that names the kind
 
 NOBODY = -1
+NOTHING = -1
 
 
 class MessageName:

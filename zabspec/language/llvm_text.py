@@ -323,6 +323,8 @@ class _Emitter(FlowEmitter):
                 word = self.expr(e.value)
                 moved = self.value(f"lshr i64 {word}, {e.shift}") if e.shift else word
                 low = self.value(f"and i64 {moved}, {(1 << e.bits) - 1}")
+                if e.type == t.BOOL:
+                    return self.value(f"trunc i64 {low} to i1")
                 return self.value(f"add i64 {low}, {e.lo}") if e.lo else low
             case t.MakeRecord():
                 return self.make_record(e)
@@ -515,8 +517,8 @@ class _Emitter(FlowEmitter):
         for name, value, site in e.parts:
             kind = e.record.fields[name]
             v, shift = self.expr(value), e.record.shift(name)
-            safe = self.less(v, kind.lo)
-            if not self.in_range(v, kind.lo, kind.hi):
+            safe = self.value(f"zext i1 {v} to i64") if isinstance(kind, Bool) else self.less(v, kind.lo)
+            if isinstance(kind, Int) and not isinstance(kind, Bool) and not self.in_range(v, kind.lo, kind.hi):
                 bad = self.value(f"icmp ugt i64 {safe}, {kind.hi - kind.lo}")
                 self.report(bad, e.state, site)
                 safe = self.value(f"select i1 {bad}, i64 0, i64 {safe}")

@@ -90,7 +90,7 @@ def value_text(kind: Kind, value: Any) -> str:
     if isinstance(kind, Int):
         return kind.named(int(value))
     if isinstance(kind, Record):
-        fields = value if isinstance(value, Mapping) else kind.unpack(value.word)
+        fields = value if isinstance(value, Mapping) else {name: getattr(value, name) for name in kind.fields}
         if kind.name in ("Txn", "Zxid"):
             return record_text(fields)
         return f"{kind.name}({', '.join(f'{n}={value_text(k, fields[n])}' for n, k in kind.fields.items())})"

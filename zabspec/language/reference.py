@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from zabspec.language import lang, wrapping
 from zabspec.language.arithmetic import CHECKED
 from zabspec.language.error_sites import NO_ENTRY, SHIFTED, TOO_WIDE, of_author, remedy
-from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Record, Seq, SetOf
+from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, OptionalInt, Record, Seq, SetOf
 from zabspec.language.lang import NOBODY, MessageName
 from zabspec.language.notation import value_text
 from zabspec.language.schema import NODE, Field, Layout, Schema
@@ -84,9 +84,15 @@ class RecordValue:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError("records do not change")
 
-    def __getattr__(self, name: str) -> int:
+    def __getattr__(self, name: str) -> Any:
         shift, mask, least = self.record.places[name]
-        return (self.word >> shift & mask) + least
+        word = self.word >> shift & mask
+        kind = self.record.fields[name]
+        if isinstance(kind, SetOf):
+            return SetView(bytearray(word.to_bytes(kind.size, "little")), 0, kind, f"{self.record.name}.{name}")
+        if isinstance(kind, OptionalInt):
+            return Named(kind, word + least)
+        return bool(word) if isinstance(kind, Bool) else word + least
 
     def __eq__(self, other: object) -> bool:
         return self.word == other.word if isinstance(other, RecordValue) else NotImplemented
@@ -101,7 +107,7 @@ class RecordValue:
         return hash(self.word)
 
     def __repr__(self) -> str:
-        inner = ", ".join(f"{k}={v}" for k, v in self.record.unpack(self.word).items())
+        inner = ", ".join(f"{name}={value_text(k, getattr(self, name))}" for name, k in self.record.fields.items())
         return f"{self.record.name}({inner})"
 
     def __str__(self) -> str:
@@ -131,7 +137,7 @@ def read(buffer: bytearray, at: int, kind: Kind, label: str) -> Any:
     if isinstance(kind, Int):
         size = kind.size
         word = buffer[at] if size == 1 else int.from_bytes(buffer[at : at + size], "little")
-        if kind.names:
+        if kind.worded:
             return Named(kind, word + kind.lo)
         return bool(word) if isinstance(kind, Bool) else word + kind.lo
     if isinstance(kind, Record):
@@ -165,7 +171,7 @@ def write(buffer: bytearray, at: int, kind: Kind, value: Any, label: str) -> Non
     elif isinstance(kind, Record):
         buffer[at : at + kind.size] = value.word.to_bytes(kind.size, "little")
     elif isinstance(kind, SetOf):
-        buffer[at : at + kind.size] = value.mask.to_bytes(kind.size, "little")
+        buffer[at : at + kind.size] = mask_of(value).to_bytes(kind.size, "little")
     elif isinstance(kind, Seq) and value.kind != kind:
         filled = SeqView(buffer, at, kind, label)
         filled.clear()
@@ -173,6 +179,11 @@ def write(buffer: bytearray, at: int, kind: Kind, value: Any, label: str) -> Non
             filled.append(element)
     else:
         buffer[at : at + kind.size] = value.raw()
+
+
+def mask_of(members: SetView | Iterable[int]) -> int:
+    """The mask of a set: one that is kept, or one that was gathered of processes just before."""
+    return members.mask if isinstance(members, SetView) else sum(1 << member for member in members)
 
 
 class SetView:
@@ -413,11 +424,13 @@ class _BoundName:
 
 
 def _record_maker(record: Record) -> Any:
-    def make(**given: int) -> RecordValue:
+    def make(**given: Any) -> RecordValue:
         if set(given) != set(record.fields):
             raise TypeError(f"{record.name} takes exactly the fields {', '.join(record.fields)}")
         for name, kind in record.fields.items():
-            if not kind.lo <= given[name] <= kind.hi:
+            if isinstance(kind, SetOf):
+                given[name] = mask_of(given[name])
+            elif not kind.lo <= given[name] <= kind.hi:
                 raise RangeError(f"{record.name}.{name}", *outside(kind, int(given[name])))
         return RecordValue(record, record.pack(given))
 
@@ -480,7 +493,7 @@ class _Bytes(_Axis):
 def _over(buffer: bytearray, field: Field, base: int, sizes: tuple[int, ...], strides: tuple[int, ...]) -> _Axis:
     """A field over the axes that are left."""
     kind = field.kind
-    if len(sizes) == 1 and isinstance(kind, Int) and kind.size == 1 and not kind.names:
+    if len(sizes) == 1 and isinstance(kind, Int) and kind.size == 1 and not kind.worded:
         return _Bytes(buffer, field, base, sizes, strides, kind)
     return _Axis(buffer, field, base, sizes, strides)
 

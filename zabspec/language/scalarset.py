@@ -177,6 +177,10 @@ class Sorts:
                 return self.call(e)
             case t.Compare():
                 self.compare(e)
+            case t.RecordField(value=t.Expr(type=t.RecordType(record=record))):
+                self.of(e.value)
+                held = record.fields[record.part(e.shift, e.bits)]
+                return Sort(PROCESS if isinstance(held, NodeId) else NUMBER)
             case t.InRole():
                 self.want(e.process, PROCESS, "a number is asked for its role")
             case t.OneOfRole():
@@ -210,7 +214,7 @@ class Sorts:
             case t.Logic():
                 for part in e.parts:
                     self.of(part)
-            case t.RecordField() | t.Not() | t.SetSize() | t.IsQuorum():
+            case t.Not() | t.SetSize() | t.IsQuorum():
                 self.of(e.value)
             case t.SetWith():
                 self.of(e.value)
@@ -227,6 +231,8 @@ class Sorts:
         if e.op not in ("==", "!="):
             for side in (e.left, e.right):
                 self.want(side, NUMBER, f"processes are compared by their order ({e.op})")
+            if isinstance(e.left.type, t.RecordType) and e.left.type.record.processes:
+                self.tell(f"records that hold processes are compared by their order ({e.op})")
         else:
             a, b = self.of(e.left), self.of(e.right)
             other = e.right if isinstance(e.right, t.Const) else e.left
@@ -382,8 +388,6 @@ def in_layout(layout: Layout, union: MessageUnion | None) -> list[Asymmetry]:
         if NODE in f.axes[f.node_axes :] or f.node_axes > 2:
             tell(f.name, "at most two axes of processes are renamed, the first ones")
         for part in parts_of(f.kind):
-            if isinstance(part, Record) and any(isinstance(k, NodeId) for k in part.fields.values()):
-                tell(f.name, f"the record {part.name} holds a process, which is not renamed")
             if isinstance(part, NodeId) and (part.lo, part.hi) != (-1, nodes - 1):
                 tell(f.name, f"it holds processes -1..{nodes - 1}, and its range is {part.lo}..{part.hi}")
             if isinstance(part, SetOf) and part.nodes and part.count != nodes:
@@ -397,4 +401,6 @@ def parts_of(kind: Kind) -> Collection[Kind]:
         return [kind, *parts_of(kind.element)]
     if isinstance(kind, MessageUnion):
         return [p for m in kind.messages for k in m.fields.values() for p in parts_of(k)]
+    if isinstance(kind, Record):
+        return [kind, *kind.fields.values()]
     return [kind]

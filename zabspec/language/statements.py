@@ -10,6 +10,7 @@ from zabspec.language import tree as t
 from zabspec.language.desugaring import GIVE_A_NAME, assigned_names, fill, must_stay
 from zabspec.language.expressions import NOTED, kind_type, own_process
 from zabspec.language.kinds import Int, MessageUnion, Seq, SetOf
+from zabspec.language.optional import is_optional
 from zabspec.language.sentence_typing import Sentences, said, writes
 from zabspec.language.slots import slot_at, writable
 from zabspec.language.source import annotated
@@ -62,7 +63,8 @@ class FunctionTyper(Sentences):
             self.params.append((NOTED, t.STATE))
         return t.Function(
             self.key, self.file, self.node.lineno, self.params, self.returns, local, body, self.paper_step,
-            frozenset(self.processes), inlined=hasattr(self.python, "inlined"),
+            frozenset(self.processes), optional=frozenset(self.optional) if self.asks_optional else None,
+            inlined=hasattr(self.python, "inlined"),
         )  # fmt: skip
 
     # --- statements --------------------------------------------------------------------------
@@ -267,6 +269,8 @@ class FunctionTyper(Sentences):
             if isinstance(value, t.MakeMessage) and self.loops:
                 raise self.fail(node, "a message made in a loop may not be given a name: the next takes its place")
             self.declare(target.id, value.type, node)
+            if is_optional(value, self.optional):
+                self.optional.add(target.id)
             if self.assigned is not None:
                 self.assigned = self.assigned | {target.id}
             return [t.Assign(line, target.id, value)]

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from zabspec.language import symbolic_numbers as n
 from zabspec.language import tree as t
-from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Seq, bits_for
+from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, Seq, SetOf, bits_for
 from zabspec.language.schema import Layout, Role
 from zabspec.language.symbolic_memory import (
     REGION,
@@ -126,7 +126,7 @@ class Expressions:
         self.regions: list[Cells] = []
         self._calm: dict[int, bool] = {}
         self._rests: dict[int, t.Logic] = {}
-        self._kinds: dict[int, Int] = {}  # of each expression that is a record's field
+        self._kinds: dict[int, Int | SetOf] = {}  # of each expression that is a record's field
         self._how: dict[type, Callable[..., Value]] = {}  # what runs an expression, or a statement, of a type
 
     # --- memory --------------------------------------------------------------------------------
@@ -462,23 +462,35 @@ class Expressions:
         kind = self._kinds.get(id(e))
         if kind is None:
             record = e.value.type.record
-            kind = next(k for name, k in record.fields.items() if k.bits and record.shift(name) == e.shift)
-            self._kinds[id(e)] = kind
-        return n.number(extract(word, e.shift, e.bits), kind.lo, kind.hi)
+            kind = self._kinds[id(e)] = record.fields[record.part(e.shift, e.bits)]
+        if isinstance(kind, Bool):
+            return bit(word, e.shift)
+        held = extract(word, e.shift, e.bits)
+        return held if isinstance(kind, SetOf) else n.number(held, kind.lo, kind.hi)
 
     def on_MakeRecord(self, e: t.MakeRecord, env: Env) -> Value:
         """The record's word, the first field highest; a field outside its range is an error, and zero."""
         word: Bits = 0
-        width = 0
+        above = e.record.bits  # where the last field that was put there begins
         for name, value, site in e.parts:
             kind = e.record.fields[name]
             v = self.expr(value, env)
-            good = and_(n.less_equal(kind.lo, v), n.less_equal(v, kind.hi))
-            self.report(not_(good), e.state, site, env)
+            if isinstance(kind, Bool):
+                held: Bits = ite(v, 1, 0, 1)
+            elif isinstance(kind, SetOf):
+                held = v
+            else:
+                good = and_(n.less_equal(kind.lo, v), n.less_equal(v, kind.hi))
+                self.report(not_(good), e.state, site, env)
+                held = ite(good, n.raw(v, kind.lo, kind.bits), 0, kind.bits)
             if kind.bits:
-                width += kind.bits
-                word = concat(word, ite(good, n.raw(v, kind.lo, kind.bits), 0, kind.bits), kind.bits, width)
-        return word
+                at = e.record.shift(name)
+                gap = above - at - kind.bits
+                if gap:
+                    word = concat(word, 0, gap, e.record.bits - above + gap)
+                word = concat(word, held, kind.bits, e.record.bits - at)
+                above = at
+        return word if not above else concat(word, 0, above, e.record.bits)
 
     def on_MakeMessage(self, e: t.MakeMessage, env: Env) -> Value:
         assert isinstance(e.type, t.MessageType)

@@ -232,6 +232,8 @@ def _legal(kind: Kind, cells: Cells, at: int, values: Values) -> Iterator[Truth]
         for name, part in kind.fields.items():
             if part.bits:
                 yield less(extract(value, kind.shift(name), part.bits), part.hi - part.lo + 1, part.bits)
+        for at_bit, bits in kind.gaps:
+            yield equal(extract(value, at_bit, bits), 0, bits)
     elif isinstance(kind, Int) and width:
         yield less(value, kind.hi - kind.lo + 1, width)
 
@@ -261,7 +263,7 @@ def _ends(kind: Kind, cells: Cells, at: int, values: Values, widen: str) -> Iter
                     yield and_(equal(values[tag], number, width), condition)
     elif isinstance(kind, Record):
         for name, part in kind.fields.items():
-            if part.bits and part.widen == widen:
+            if isinstance(part, Int) and part.bits and part.widen == widen:
                 word = values[cells.key(at, kind.bits)]
                 yield equal(extract(word, kind.shift(name), part.bits), part.hi - part.lo, part.bits)
     elif isinstance(kind, Int) and kind.bits and kind.widen == widen:

@@ -423,6 +423,7 @@ class Function(Node):
     paper_step: str | None = None
     processes: frozenset[str] = frozenset()  # parameters annotated as processes, and "return" if the result is
     places: dict[str, Expr] = field(default_factory=dict)  # parameters that are places in a bag, and which
+    optional: frozenset[str] | None = None  # local names of optional numbers; None: it calculates with none
     inlined: bool = False  # machine code has it in place of every call
 
 

@@ -14,7 +14,7 @@ from zabspec.model import ConfigError, Model
 from zabspec.properties import ProgressProperty
 from zabspec.worlds.steps import ACTION
 
-__all__ = ["ACTED", "FairClass", "StablePhase", "class_of", "fair_actions", "fair_classes", "stable_phase"]
+__all__ = ["ACTED", "FairClass", "StablePhase", "class_of", "fair_actions", "fair_classes", "is_strong", "stable_phase"]
 
 LIVE = f"{__package__}."  # what stands here; all else that its functions call is the program's
 ACTED = "action"  # the kind of the classes of internal steps
@@ -26,7 +26,7 @@ class FairClass:
 
     Attributes:
         kind: what they are, as the world's table calls them (`zabspec/live/worlds.py`), or `action`.
-        process: who takes them.
+        process: who takes them; -1: whoever does.
         peer: who is at the other end.
         which: of actions, which.
         message: the bytes of the message that is received, where each message is a class of its own; empty: they are
@@ -42,10 +42,12 @@ class FairClass:
     def renamed(self, p: Sequence[int]) -> FairClass:
         """The class when process i is called p[i]."""
         peer = p[self.peer] if self.peer >= 0 else -1
-        return FairClass(self.kind, p[self.process], peer, self.which)
+        return FairClass(self.kind, p[self.process] if self.process >= 0 else -1, peer, self.which)
 
     def said(self, actions: Sequence[str]) -> str:
         """In words, what is not done for ever where it is unfair."""
+        if self.kind == ACTED and self.process < 0:
+            return f"some process does {actions[self.which]}"
         if self.kind == ACTED:
             return f"{process_name(self.process)} does {actions[self.which]}"
         said = {f.name: f.said for world in IN_WORLDS.values() for f in world.fair}
@@ -122,8 +124,14 @@ def fair_classes(model: Model) -> list[FairClass]:
     for f in IN_WORLDS[model.world.name].fair:
         out += [FairClass(f.name, p, q) for p, q in pairs] if f.pairs else [FairClass(f.name, p) for p in nodes]
     for which in fair_actions(model):
-        out += [FairClass(ACTED, p, -1, which) for p in nodes]
+        whose = [-1] if model.protocol.text.actions[which].together else nodes
+        out += [FairClass(ACTED, p, -1, which) for p in whose]
     return out
+
+
+def is_strong(model: Model, fair: FairClass) -> bool:
+    """Whether a class of steps is taken sooner or later even where it can be again and again only."""
+    return fair.kind == ACTED and model.protocol.text.actions[fair.which].strong
 
 
 def fair_actions(model: Model) -> list[int]:
@@ -136,7 +144,9 @@ def class_of(model: Model, word: int) -> FairClass | None:
     """The class of a step in the stable phase; None: it need not be taken."""
     kind, a, b, c = word >> 24 & 255, word >> 16 & 255, word >> 8 & 255, word & 255
     if kind == ACTION:
-        return FairClass(ACTED, a, -1, c) if c in fair_actions(model) else None
+        if c not in fair_actions(model):
+            return None
+        return FairClass(ACTED, -1 if model.protocol.text.actions[c].together else a, -1, c)
     for f in IN_WORLDS[model.world.name].fair:
         if kind in f.kinds:
             return FairClass(f.name, a, b) if f.pairs else FairClass(f.name, a)

@@ -128,7 +128,7 @@ class FieldDump:
 def plain(value: Any) -> Any:
     """A value of the CPython world as JSON."""
     if isinstance(value, RecordValue):
-        return value.record.unpack(value.word)
+        return {name: plain(getattr(value, name)) for name in value.record.fields}
     return value if isinstance(value, (int, str)) else [plain(v) for v in value]
 
 

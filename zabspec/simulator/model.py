@@ -127,6 +127,7 @@ class Cluster:
         if not self.observed:
             return (unobserved,), unobserved.unobserved_fields(k)
         epoch, revises = parts.txn.fields["epoch"], self.parts_of.declared.revises
+        assert isinstance(epoch, Int)
         kept = history.history_fields(self.nodes, k, epoch, parts.txn, self.literal, revises)
         noted = passes.pass_fields(k, self.given_up) if self.given_up else ()
         modules = (history, passes, observed) if self.given_up else (history, observed)

@@ -120,6 +120,8 @@ def nothing(place: str, kind: Kind) -> str:
 
 
 def low_end(kind: Kind) -> str:
+    if isinstance(kind, SetOf):
+        return "{i for i in range(s.NODES) if i != i}"  # in a record, where it is of processes
     if isinstance(kind, Bool):
         return "False"
     if isinstance(kind, NodeId):

@@ -61,6 +61,7 @@ NEEDS = {
     "choosy": Need("connections", ("def oracle_may_name(",), features=frozenset({"choosy"})),
     "quorums": Need("", ("is_quorum(",), features=frozenset({"quorums"})),
     "roles": Need("datagrams", ("roles=",), nodes=2, features=frozenset({"roles"})),
+    "maps": Need("", ("Map(",), nodes=2, features=frozenset({"maps"})),
     "binding": Need("", ("def takes_other(",), features=frozenset({"binding"})),
 }
 

@@ -12,6 +12,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from tests.second.generator.kinds import FLAG, PROCESSES, Cell, Mail, Number
+from tests.second.generator.maps import Maps
 from tests.second.generator.roles import Roles
 from tests.second.generator.statements import indented
 from tests.second.generator.systems import DRAWS as SYSTEM_DRAWS
@@ -65,6 +66,8 @@ class Features:
                 names += way(random)
         if "roles" in self.wanted and self.words.world == "datagrams":
             names += Roles(self.builder).add(Random(f"{self.builder.seed} feature roles"))
+        if "maps" in self.wanted:
+            names += Maps(self.builder, Random(f"{self.builder.seed} feature maps")).add()
         if "quorums" in self.wanted:  # and in no other: what the seeds of usual campaigns give stays as it is
             names += self.quorums(Random(f"{self.builder.seed} feature quorums"))
         return names

@@ -80,7 +80,7 @@ def plain_value(value: Any, kind: Kind) -> Any:
     if isinstance(kind, SetOf):
         return sorted(value)
     if isinstance(kind, Record):
-        return {name: int(getattr(value, name)) for name in kind.fields}
+        return {name: plain_value(getattr(value, name), part) for name, part in kind.fields.items()}
     if isinstance(kind, Seq):
         return plain_sequence(value, kind)
     assert isinstance(kind, MessageUnion)
@@ -166,6 +166,8 @@ class Renamer:
             return None if value is None else order[value]
         if isinstance(kind, SetOf) and kind.nodes:
             return sorted(order[p] for p in value)
+        if isinstance(kind, Record):
+            return {name: self.inner(value[name], part, order) for name, part in kind.fields.items()}
         if isinstance(kind, Seq):
             if isinstance(value, dict):
                 cells = [self.inner(v, kind.element, order) for v in value["cells"]]

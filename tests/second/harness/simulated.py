@@ -22,9 +22,11 @@ __all__ = ["compared"]
 
 RUNS = 4
 ROUNDS = 120
-# What is no difference; the last: a user protocol whose timers or crashes exceed the budgets, which stay as asked.
+# What is no difference; the third: more is in flight than a configuration has room for; the last: a user protocol whose
+# timers or crashes exceed the budgets, which stay as asked.
 BEYOND = re.compile(
     "the run is larger than any configuration|the simulated run ends in an error"
+    r"|step \d+, word: .* fails, as in_flight would hold more than \d+; widen it with --channel"
     r"|step \d+, word: (heartbeat|election_timeout|timeout|crash)\(.* is not possible there"
 )
 OF_ACTION = re.compile(r"step \d+, word: action\(process=\d+, which=(\d+)\) is not possible there")
@@ -72,7 +74,7 @@ def run_of(question: Question, seed: int) -> Run:
         tick, p = random.randrange(ROUNDS // 2), random.randrange(c.nodes)
         faults += [Fault(tick, "crash", p), Fault(tick + 30, "recover", p)]
     own = [name for name in question.model.protocol.budgets if name not in BUDGETS]
-    budget = ",".join(f"{name}={c.budget[name]}" for name in own)
+    budget = ",".join([*([c.roles] if c.roles else []), *(f"{name}={c.budget[name]}" for name in own)])
     proposals = random.choice((0, 1, 2)) if question.model.protocol.transactions else 0
     return Run(
         seed, c.nodes, ROUNDS, proposals=proposals, faults=tuple(faults), delays=random.choice((3, 12)),

@@ -133,7 +133,7 @@ class States:
         if isinstance(kind, SetOf):
             return sorted(process(v) if kind.nodes else int(v) for v in value)
         if isinstance(kind, Record):
-            return {name: int(value[name]) for name in kind.fields}
+            return {name: self.value(value[name], part) for name, part in kind.fields.items()}
         if isinstance(kind, Seq):
             made = [self.value(v, kind.element) for v in value]
             return sorted(made, key=canonical) if kind.bag else made

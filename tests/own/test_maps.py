@@ -1,0 +1,106 @@
+"""Maps, multisets, optional numbers, and records that hold processes: what counts once, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from checker.explore.compiled import Compiled
+from checker.explore.interpret import Interpreter
+from checker.explore.result import Limits
+from invariants import properties_of
+from tests.second.generator.favoured import drawn
+from tests.second.harness.book import Reference
+from tests.second.harness.checking import check
+from tests.second.harness.plain import Renamer, canonical
+from tests.second.harness.question import Question
+from tests.second.reference import explore
+from zabspec.authoring.declaration import ConfigError
+from zabspec.language.source import LanguageError
+from zabspec.model import Configuration, Model
+
+PAGE = Path(__file__).parents[2] / "docs" / "language.md"
+TEXT = PAGE.read_text(encoding="utf-8").split("## Maps and optional values")[1].split("```python\n")[1].split("```")[0]
+
+
+def written(folder: Path, *changes: tuple[str, str]) -> str:
+    """The text of the page with pieces of it replaced, as a file."""
+    text = TEXT
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    path = folder / "once.py"
+    path.write_text(text)
+    return str(path)
+
+
+def test_keys_and_parts_of_records_are_renamed(tmp_path: Path) -> None:
+    """Orbits are those of brute force over all states that the second semantics reaches."""
+    budgets = {"requests": 3, "duplicates": 0, "client": 3}
+    asked = {"protocol": written(tmp_path), "nodes": None, "network": "datagrams", "budgets": budgets, "properties": []}
+    question = Question(asked)
+    every = explore(asked)
+    renamer = Renamer(question.plain, "", question.configuration.roles)
+    orbits = {renamer.orbit(canonical(state))[0] for state in every["states"]}
+    found = Interpreter(question.model, (), True, every_step=True).run(Limits(), False)
+    assert found.complete
+    assert sum(found.raw_levels) == len(every["states"])
+    assert sum(found.levels) == len(orbits) < len(every["states"]) / 3
+
+
+KEYS = 'Multiset("client", 4)'
+REFUSED = {  # what is replaced, by what, the line that is named (empty: where it stands), the reason
+    "order of what may be nothing": ("s.served[p][c] == NOTHING or s.served", "s.served", "", "served may be NOTHING"),
+    "a name of what may be nothing": (
+        "        s.sent[p] += 1",
+        "        v = s.sent[p]\n        s.sent[p] = NOTHING\n        s.sent[p] = max(v, s.sent[p])",
+        "max(v, s.sent[p])",
+        "sent may be NOTHING where it is calculated with",
+    ),
+    "a sum that is kept": ("    elif s.sent[p] < 1:", "    if s.sent[p] != 1:", "s.sent[p] += 1", "sent may be"),
+    "another test": ("s.served[p][c] != NOTHING and", "s.times[p][c] > 0 and", "", "served may be NOTHING"),
+    "an optional truth value": ('Maybe(Int(0, 1)), "the number', 'Maybe(Bool()), "the number', "", "not Bool"),
+    "an optional process": ('Maybe(Int(0, 1)), "the', 'Maybe(NodeId.of(3)), "the', "", "optional as it is, by NOBODY"),
+    "no keys": (KEYS, "Multiset(0, 4)", "", "the keys of a map are"),
+    "no role": (KEYS, 'Multiset("clint", 4)', "", "times is of role 'clint'"),
+    "a map in a message": ('{"number": Int(0, 1)}', '{"number": Map(2, Int(0, 1))}', "", "ASK.number is a map"),
+    "a key of another role": ("s.times[p][source] += 1", "s.times[p][p] += 1", "", "whose keys are of role client"),
+    "a part of another role": ("Last(who=source", "Last(who=p", "", "Last.who takes a process of role client"),
+    "a set of numbers in it": (
+        'Processes(size.nodes, "client")', "SetOf(3)", 'stored("last"', "Last.known is no part of a record"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_wrong_use_is_refused_with_its_line(what: str, tmp_path: Path) -> None:
+    old, new, where, said = REFUSED[what]
+    path = written(tmp_path, ("Int, Map,", "Bool, Int, Map, SetOf,"), (old, new))
+    lines = Path(path).read_text().split("\n")
+    line = next(k for k, text in enumerate(lines, 1) if (where or new) in text)
+    with pytest.raises((LanguageError, ConfigError), match=f"once.py:{line}: .*{said}"):
+        Compiled(Model(Configuration(path)), properties_of(path), False)
+
+
+def test_what_a_test_shows_is_there_is_calculated_with(tmp_path: Path) -> None:
+    """Where NOTHING has been ruled out by the other side of a condition, by `or`, or for a name."""
+    old = "    if s.sent[p] == NOTHING:\n        s.sent[p] = 0\n    elif s.sent[p] < 1:\n        s.sent[p] += 1\n"
+    new = """    v = s.sent[p]
+    if v == NOTHING or v + 1 > 1:
+        return
+    s.sent[p] = max(v + 1, 1) if s.sent[p] == NOTHING or s.sent[p] < 1 else 0
+"""
+    path = written(tmp_path, (old, new))
+    Compiled(Model(Configuration(path)), (), False)  # the front end takes it
+
+
+@pytest.mark.slow(seconds=1)
+def test_engines_say_what_the_second_semantics_says(tmp_path: Path) -> None:
+    """Of a random protocol with maps and roles; `python -m tests.second --favour maps,maps+roles` draws others."""
+    made = drawn(2, ["maps+roles"])
+    assert all(word in made.text for word in ("Map(", "Multiset(", "Maybe(", "Record("))
+    with Reference() as reference:
+        outcome = check(made, tmp_path, ("interpreted", "compiled", "symmetric"), reference)
+    assert outcome.status == "same", outcome.line()
+    assert {"interpreted", "compiled", "symmetric"} <= set(outcome.compared)
