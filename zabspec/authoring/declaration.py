@@ -421,7 +421,7 @@ class Start:
 
     name: str
     summary: str
-    function: FunctionType
+    function: Any  # a function: what `def` makes is to tools another type
 
 
 @dataclass(frozen=True)
