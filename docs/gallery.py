@@ -194,10 +194,11 @@ def core() -> str:
         c = entry(name)
         if name.startswith("core-"):
             protocol, variant = Path(str(c.values["protocol"])).name, str(c.values.get("variant", ""))
-            own = ", ".join(f"{n} {word.removesuffix('s') if n == 1 else word}" for word, n in c.values.get("budgets", {}).items())
-            said = ", ".join(x for x in (protocol.removesuffix(".py"), variant and f"`{variant}`", own or budget(c)) if x)
+            amounts = c.values.get("budgets", {}).items()
+            own = ", ".join(f"{n} {word.removesuffix('s') if n == 1 else word}" for word, n in amounts)
+            said = filter(None, (protocol.removesuffix(".py"), variant and f"`{variant}`", own or budget(c)))
             cells = [f"breaks at {depth}" if (depth := c.expect.violated.get(p)) else "holds" for p in CORE]
-            rows.append((said, *cells, f"{c.expect.states:,}"))
+            rows.append((", ".join(said), *cells, f"{c.expect.states:,}"))
     return lines(",".join(("protocol and bounds", *CORE, "states", "")), rows)
 
 
