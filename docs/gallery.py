@@ -27,7 +27,7 @@ from zabspec.protocols.registry import PROTOCOLS
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "gallery.md"
-TABLED = tuple(DOCS / name for name in ("variants.md", "ladis.md", "db19.md"))
+TABLED = tuple(DOCS / name for name in ("variants.md", "ladis.md", "db19.md", "others.md"))
 MARKED = re.compile(r"(<!-- gallery: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 ON = "-and-on"
 
@@ -182,6 +182,26 @@ def repairs() -> str:
     )
 
 
+CORE = (
+    "integrity", "total-order", "agreement", "local-primary-order", "global-primary-order", "primary-integrity",
+)  # fmt: skip
+
+
+def core() -> str:
+    """What the entries that judge the six core properties, to exhaustion, come to."""
+    rows = []
+    for name in gallery().groups["others"]:
+        c = entry(name)
+        if name.startswith("core-"):
+            protocol, variant = Path(str(c.values["protocol"])).name, str(c.values.get("variant", ""))
+            amounts = c.values.get("budgets", {}).items()
+            own = ", ".join(f"{n} {word.removesuffix('s') if n == 1 else word}" for word, n in amounts)
+            said = filter(None, (protocol.removesuffix(".py"), variant and f"`{variant}`", own or budget(c)))
+            cells = [f"breaks at {depth}" if (depth := c.expect.violated.get(p)) else "holds" for p in CORE]
+            rows.append((", ".join(said), *cells, f"{c.expect.states:,}"))
+    return lines(",".join(("protocol and bounds", *CORE, "states", "")), rows)
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "breaks": breaking,
     "seen": lambda: commands(safe=False),
@@ -191,6 +211,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "rules": rules,
     "readings": readings,
     "repairs": repairs,
+    "core": core,
 }
 
 

@@ -9,7 +9,7 @@ The chain gives processes an order, so the exploration runs without symmetry and
 from __future__ import annotations
 
 from zabcheck.language import (
-    Each, Field, Fields, Int, Message, MessageType, Node, Seq, Size, Variant, action, broken, declare, ghost,
+    Each, Field, Fields, Int, Message, MessageType, Node, Seq, SeqOf, Size, Variant, action, broken, declare, ghost,
     observation, receives, safety, send, stored,
 )  # fmt: skip
 
@@ -24,10 +24,10 @@ class ACK(MessageType):
 
 
 class State(Fields):
-    stored: Each[Node, list[int]]
+    stored: Each[Node, SeqOf[int]]
     acked: Each[Node, int]
-    answered: list[int]
-    written: list[int]
+    answered: SeqOf[int]
+    written: SeqOf[int]
 
 
 def log(size: Size) -> Seq:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import NewType
 
 from zabcheck.language import (
-    NOBODY, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, OneOf, Seq, Size, Variant, action, broken,
-    declare, ghost, observation, only, receives, safety, send, stored, volatile,
+    NOBODY, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, OneOf, Seq, SeqOf, Size, Variant, action,
+    broken, declare, ghost, observation, only, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 Client = NewType("Client", Node)
@@ -44,7 +44,7 @@ class State(Fields):
     fence: Each[Store, int]
     mode: Each[Client, int]
     number: Each[Client, int]
-    writes: list[int]
+    writes: SeqOf[int]
 
 
 def state(size: Size) -> list[Field]:

@@ -15,8 +15,9 @@ the price.
 from __future__ import annotations
 
 from zabcheck.language import (
-    NODE, Bool, Each, Field, Fields, Int, Message, MessageType, Node, Processes, Role, Size, Txn, Variant, abcast,
-    abdeliver, accept, action, declare, end_pass, establish, forget, is_quorum, receives, send, step, stored, volatile,
+    NODE, Bool, Each, Field, Fields, Int, Message, MessageType, Node, Processes, Role, SeqOf, Size, Txn, Variant,
+    abcast, abdeliver, accept, action, declare, end_pass, establish, forget, is_quorum, receives, send, step, stored,
+    volatile,
 )  # fmt: skip
 
 
@@ -27,12 +28,12 @@ class NEWEPOCH(MessageType):
 class ACK_E(MessageType):
     epoch: int
     current: int
-    log: list[Txn]
+    log: SeqOf[Txn]
 
 
 class NEWLEADER(MessageType):
     epoch: int
-    log: list[Txn]
+    log: SeqOf[Txn]
 
 
 class PROPOSE(MessageType):
@@ -53,13 +54,13 @@ class COMMIT(MessageType):
 class State(Fields):
     promised: Each[Node, int]
     current: Each[Node, int]
-    log: Each[Node, list[Txn]]
+    log: Each[Node, SeqOf[Txn]]
     delivered_length: Each[Node, int]
     heard_epoch: Each[Node, Each[Node, int]]
     heard: Each[Node, Each[Node, int]]
     epoch: Each[Node, int]
     supporters: Each[Node, set[Node]]
-    best: Each[Node, list[Txn]]
+    best: Each[Node, SeqOf[Txn]]
     best_epoch: Each[Node, int]
     leads: Each[Node, bool]
     ready: Each[Node, bool]

@@ -14,9 +14,9 @@ slot, without waiting for the one before. That is safe as consensus, and keeps n
 from __future__ import annotations
 
 from zabcheck.language import (
-    Bool, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, Processes, Seq, Size, Txn, Variant, abcast,
-    abdeliver, accept, action, declare, end_leadership, end_pass, forget, is_quorum, receives, send, step, stored,
-    volatile,
+    Bool, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, Processes, Seq, SeqOf, Size, Txn, Variant,
+    abcast, abdeliver, accept, action, declare, end_leadership, end_pass, forget, is_quorum, receives, send, step,
+    stored, volatile,
 )  # fmt: skip
 
 
@@ -26,8 +26,8 @@ class PREPARE(MessageType):
 
 class PROMISE(MessageType):
     ballot: int
-    log: list[Txn]
-    accepted_in: list[int]
+    log: SeqOf[Txn]
+    accepted_in: SeqOf[int]
 
 
 class ACCEPT(MessageType):
@@ -49,13 +49,13 @@ class CHOSEN(MessageType):
 class State(Fields):
     promised: Each[Node, int]
     promised_to: Each[Node, Node]
-    log: Each[Node, list[Txn]]
-    accepted_in: Each[Node, list[int]]
+    log: Each[Node, SeqOf[Txn]]
+    accepted_in: Each[Node, SeqOf[int]]
     ballot: Each[Node, int]
     leads: Each[Node, bool]
     supporters: Each[Node, set[Node]]
-    best: Each[Node, list[Txn]]
-    best_in: Each[Node, list[int]]
+    best: Each[Node, SeqOf[Txn]]
+    best_in: Each[Node, SeqOf[int]]
     count: Each[Node, int]
     acks: Each[Node, Each[int, set[Node]]]
     learned: Each[Node, Each[int, Txn]]

@@ -43,6 +43,7 @@ from zabspec.language.lang import (
     MessageType,
     Node,
     RecordType,
+    SeqOf,
     State,
     Txn,
     Zxid,
@@ -80,11 +81,11 @@ from zabspec.worlds.actor import (
 __all__ = [
     "NOBODY", "NODE", "NOTHING", "AnyMessage", "Bool", "Each", "Field", "Fields", "History", "Int", "Map", "Maybe",
     "Members", "Message", "MessageName", "MessageType", "MessageUnion", "Multiset", "Node", "NodeId", "OneOf",
-    "Processes", "Record", "RecordType", "Role", "Seq", "SetOf", "Size", "Start", "State", "Txn", "Variant", "Zxid",
-    "abcast", "abdeliver", "accept", "action", "any_of", "any_process", "arm_timer", "broken", "choose", "connect",
-    "declare", "disconnect", "durable", "end_leadership", "end_pass", "end_synchronization", "environment",
-    "environment_step", "establish", "force", "forget", "ghost", "invariant", "is_a", "is_down", "is_quorum",
-    "observation", "on_disk", "only", "processes", "progress", "receives", "revise", "safety", "send",
+    "Processes", "Record", "RecordType", "Role", "Seq", "SeqOf", "SetOf", "Size", "Start", "State", "Txn",
+    "Variant", "Zxid", "abcast", "abdeliver", "accept", "action", "any_of", "any_process", "arm_timer", "broken",
+    "choose", "connect", "declare", "disconnect", "durable", "end_leadership", "end_pass", "end_synchronization",
+    "environment", "environment_step", "establish", "force", "forget", "ghost", "invariant", "is_a", "is_down",
+    "is_quorum", "observation", "on_disk", "only", "processes", "progress", "receives", "revise", "safety", "send",
     "send_to_follower", "send_to_leader", "step", "stored", "volatile",
 ]  # fmt: skip
 

@@ -45,6 +45,7 @@ TITLES = {
     "tree": "A replicated tree above the broadcast",
     "db19": "The node of the db-19 lab",
     "examples": "Protocols of one file",
+    "others": "Protocols of others that broadcast",
 }
 
 

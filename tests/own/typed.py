@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import NewType, assert_type
 
 from checker.commands.start import two_phase_commit as start
-from zabcheck.language import NOBODY, Each, Fields, MessageType, Node, RecordType, Txn, action, any_of, only, processes
-from zabcheck.language import receives, safety, send
+from zabcheck.language import (
+    NOBODY, Each, Fields, MessageType, Node, RecordType, SeqOf, Txn, action, any_of, only, processes, receives, safety,
+    send,
+)  # fmt: skip
 
 Client = NewType("Client", Node)
 Server = NewType("Server", Node)
@@ -29,7 +31,7 @@ class PUT(MessageType):
 class State(Fields):
     holder: Each[Server, Client]
     waiting: Each[Server, set[Client]]
-    log: Each[Server, list[Entry]]
+    log: Each[Server, SeqOf[Entry]]
     acks: Each[Server, Each[int, set[Server]]]
     now: int
     SERVER: int

@@ -59,7 +59,7 @@ class Fields:
     """What a class `State` is of; no behaviour."""
 
 
-Each = list
+Each = SeqOf = list
 
 
 class RecordName:
@@ -70,6 +70,15 @@ class RecordName:
 
     def __call__(self, **values: int) -> Any:
         return RECORDS[self.name].make(**values)
+
+
+class _NamedRecord(type):
+    def __new__(cls, name: str, bases: Any, body: Any) -> Any:
+        return RecordName(name) if bases else super().__new__(cls, name, bases, body)
+
+
+class RecordType(metaclass=_NamedRecord):
+    """Declare the constant of a kind of record as a class."""
 
 
 Txn, Zxid = RecordName("Txn"), RecordName("Zxid")

@@ -524,7 +524,7 @@ class Start:
 
     name: str
     summary: str
-    function: FunctionType
+    function: Any  # a function: what `def` makes is to tools another type
 
 
 @dataclass(frozen=True)

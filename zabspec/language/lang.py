@@ -6,7 +6,7 @@ Python. `docs/language.md` is the reference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeVar, cast, dataclass_transform
 
 from zabspec.language.arrays import Bytes, Words
@@ -14,8 +14,9 @@ from zabspec.language.sentences import Broken
 
 __all__ = [
     "NOBODY", "NOTHING", "AnyMessage", "Bytes", "Each", "Fields", "History", "Members", "MessageName",
-    "MessageType", "Node", "RecordName", "RecordType", "State", "Txn", "Words", "Zxid", "any_of", "any_process",
-    "broken", "forget", "inlined", "is_a", "is_quorum", "new_identity", "only", "processes", "provided", "step",
+    "MessageType", "Node", "RecordName", "RecordType", "SeqOf", "State", "Txn", "Words", "Zxid", "any_of",
+    "any_process", "broken", "forget", "inlined", "is_a", "is_quorum", "new_identity", "only", "processes",
+    "provided", "step",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,6 +47,26 @@ class MessageName:
 
     def __repr__(self) -> str:
         return self.name
+
+
+class SeqOf(Protocol[V]):
+    """A sequence, for tools that check types: `log: Each[Node, SeqOf[Txn]]`."""
+
+    def __getitem__(self, index: int, /) -> V: ...
+
+    def __setitem__(self, index: int, value: V, /) -> None: ...
+
+    def __iter__(self) -> Iterator[V]: ...
+
+    def __len__(self) -> int: ...
+
+    def __contains__(self, value: object, /) -> bool: ...
+
+    def append(self, value: V, /) -> None: ...
+
+    def remove(self, index: int, /) -> None: ...
+
+    def clear(self) -> None: ...
 
 
 class RecordName:

@@ -1,0 +1,220 @@
+"""Chain replication with its master (van Renesse and Schneider, 2004): what enters at the head is done at the tail.
+
+    zabcheck --protocol chain_with_master.py
+    zabcheck --protocol chain_with_master.py --variant eager        the head does not wait for the tail
+    zabcheck --protocol chain_with_master.py --variant cautious     who hears of a removal drops what is not done
+
+The master is of the environment: it removes whom it suspects, rightly or not, and each process learns of it later, in
+a step of its own. A configuration is who is left, in the order of their numbers; how many there were is the epoch.
+"""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    NOBODY, Bool, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, Processes, Seq, SeqOf, Size, Txn,
+    Variant, abcast, abdeliver, accept, action, choose, declare, end_leadership, environment, environment_step,
+    receives, send, stored,
+)  # fmt: skip
+
+
+class UPDATE(MessageType):
+    epoch: int
+    place: int
+    txn: Txn
+
+
+class DONE(MessageType):
+    epoch: int
+    length: int
+
+
+class State(Fields):
+    removed: set[Node]
+    configuration: int
+    epoch: Each[Node, int]
+    member: Each[Node, bool]
+    previous: Each[Node, Node]
+    following: Each[Node, Node]
+    log: Each[Node, SeqOf[Txn]]
+    done: Each[Node, int]
+    TXNS: int
+
+
+def epochs(size: Size) -> int:
+    return 1 + size.removals
+
+
+def state(size: Size) -> list[Field]:
+    length = Int(0, size.txns, "--txns")
+    return [
+        environment("removed", Processes(size.nodes), "of the master: whom it has removed"),
+        environment("configuration", Int(0, size.removals), "how often it has"),
+        stored("epoch", size.epoch, "the latest configuration that it has learned of"),
+        stored("member", Bool(), "it is of that configuration"),
+        stored("previous", NodeId.of(size.nodes), "who is before it there; nobody: it is the head"),
+        stored("following", NodeId.of(size.nodes), "who is behind it; nobody: it is the tail"),
+        stored("log", Seq(size.txn, size.txns, "--txns"), "the updates it has"),
+        stored("done", length, "how many of them it knows to be done, and has delivered"),
+    ]
+
+
+def messages(size: Size) -> list[Message]:
+    length = Int(0, size.txns, "--txns")
+    return [
+        Message("UPDATE", {"epoch": size.epoch, "place": length, "txn": size.txn}),
+        Message("DONE", {"epoch": size.epoch, "length": length}),
+    ]
+
+
+# --- the master -----------------------------------------------------------------------------------
+
+
+def more_than_one_left(s: State) -> bool:
+    return len(s.removed) < s.NODES - 1
+
+
+@environment_step(when=more_than_one_left, budget="removals")
+def remove(s: State) -> None:
+    """The master suspects a process, and removes it."""
+    p = choose(s, s.NODES)
+    if p not in s.removed:
+        s.removed.add(p)
+        s.configuration += 1
+
+
+def on_start(s: State, p: Node) -> None:
+    learn(s, p)
+
+
+def learn(s: State, p: Node) -> None:
+    """p hears of the latest configuration. Whom it had sent to may be gone: it sends again what is not done."""
+    s.epoch[p] = s.configuration + 1
+    s.member[p] = p not in s.removed
+    s.previous[p] = NOBODY
+    s.following[p] = NOBODY
+    keep(s, p)
+    for q in range(s.NODES):
+        if q not in s.removed:
+            if q < p:
+                s.previous[p] = q
+            if q > p and s.following[p] == NOBODY:
+                s.following[p] = q
+    if not s.member[p]:
+        end_leadership(s, p)
+    elif s.following[p] == NOBODY:
+        deliver(s, p, len(s.log[p]))
+    else:
+        for k in range(len(s.log[p])):
+            if k >= s.done[p]:
+                pass_on(s, p, k)
+
+
+def keep(s: State, p: Node) -> None:
+    """p keeps what it has: it may be done at the tail already."""
+
+
+def is_behind(s: State, p: Node) -> bool:
+    return s.epoch[p] <= s.configuration
+
+
+@action(when=is_behind)
+def hear(s: State, p: Node) -> None:
+    learn(s, p)
+
+
+# --- updates --------------------------------------------------------------------------------------
+
+
+def may_abcast(s: State, p: Node) -> bool:
+    """Updates enter at the head, as far as it knows that it is."""
+    return s.member[p] and s.previous[p] == NOBODY
+
+
+def on_abcast(s: State, p: Node) -> None:
+    count = 1
+    for t in s.log[p]:
+        if t.epoch == s.epoch[p]:
+            count = count + 1
+    take(s, p, abcast(s, p, s.epoch[p], count))
+
+
+def take(s: State, p: Node, t: Txn) -> None:
+    """p has an update: the tail says that it is done, the others pass it on."""
+    s.log[p].append(t)
+    accept(s, p, s.epoch[p], t)
+    if s.following[p] == NOBODY:
+        deliver(s, p, len(s.log[p]))
+    else:
+        pass_on(s, p, len(s.log[p]) - 1)
+
+
+def pass_on(s: State, p: Node, place: int) -> None:
+    send(s, p, s.following[p], UPDATE(epoch=s.epoch[p], place=place, txn=s.log[p][place]))
+
+
+@receives
+def on_update(s: State, p: Node, m: UPDATE) -> None:
+    if m.epoch > s.epoch[p]:
+        learn(s, p)
+    if m.epoch == s.epoch[p]:
+        if m.place == len(s.log[p]):
+            take(s, p, m.txn)
+        elif m.place < s.done[p]:
+            tell(s, p)
+
+
+@receives
+def on_done(s: State, p: Node, m: DONE) -> None:
+    if m.epoch > s.epoch[p]:
+        learn(s, p)
+    if m.epoch == s.epoch[p]:
+        deliver(s, p, min(m.length, len(s.log[p])))
+
+
+def deliver(s: State, p: Node, length: int) -> None:
+    """So many updates are done: p delivers them, and says so to whom it had them from."""
+    for k in range(len(s.log[p])):
+        if k == s.done[p] and k < length:
+            s.done[p] = k + 1
+            abdeliver(s, p, s.log[p][k])
+    tell(s, p)
+
+
+def tell(s: State, p: Node) -> None:
+    if s.previous[p] != NOBODY:
+        send(s, p, s.previous[p], DONE(epoch=s.epoch[p], length=s.done[p]))
+
+
+# --- with one rule changed ------------------------------------------------------------------------
+
+
+def take_and_deliver(s: State, p: Node, t: Txn) -> None:
+    """Who has an update delivers it at once."""
+    s.log[p].append(t)
+    accept(s, p, s.epoch[p], t)
+    if s.following[p] != NOBODY:
+        pass_on(s, p, len(s.log[p]) - 1)
+    deliver(s, p, len(s.log[p]))
+
+
+def drop_undone(s: State, p: Node) -> None:
+    for _ in range(s.TXNS):
+        if len(s.log[p]) > s.done[p]:
+            s.log[p].remove(len(s.log[p]) - 1)
+
+
+PROTOCOL = declare(
+    __name__,
+    state=state,
+    messages=messages,
+    budgets={"removals": 2},
+    network="fifo",
+    transactions=True,
+    epochs=epochs,
+    variants=[
+        Variant("eager", "who has an update delivers it at once", {"take": take_and_deliver}, "the tail answers"),
+        Variant(
+            "cautious", "who hears of a removal drops what is not done", {"keep": drop_undone}, "what is sent stays"
+        ),
+    ],
+)
