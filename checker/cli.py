@@ -47,6 +47,7 @@ COMMANDS = {
     "reenact": "reenact",
     "gallery": "gallery",
     "init": "init",
+    "pipeline": "pipeline",
     "completion": "completion",
     "variants": "listings",
     "properties": "listings",
