@@ -27,7 +27,6 @@ import pyarrow.parquet as pq
 from benchmarks.judge import many_runs
 from traces.tables.table import ROW
 
-IDLE = 120.0  # seconds: longer than a restart, and than what it has to catch up with
 TRIGGER = "1 second"
 
 
@@ -70,7 +69,7 @@ def broken(table: pa.Table, run: Any) -> pa.Table:
     return table
 
 
-def query(folder: Path) -> None:
+def query(folder: Path, idle: float) -> None:
     """Judge the files as they come, until no row has come for a while."""
     from traces.spark.session import session
     from zabcheck.spark import judge_stream, write_stream
@@ -78,7 +77,7 @@ def query(folder: Path) -> None:
     with session("local[2]", partitions=2) as spark:
         schema = spark.read.parquet(str(folder / "table.parquet")).schema
         rows = spark.readStream.schema(schema).option("maxFilesPerTrigger", 2).parquet(str(folder / "in"))
-        found = write_stream(judge_stream(rows, idle=IDLE), folder / "out", folder / "checkpoint", trigger=TRIGGER)
+        found = write_stream(judge_stream(rows, idle=idle), folder / "out", folder / "checkpoint", trigger=TRIGGER)
         while not (folder / "done").exists():
             found.awaitTermination(0.5)
         found.stop()
@@ -101,9 +100,9 @@ def said(folder: Path) -> pa.Table | None:
     return pa.concat_tables(tables) if tables else None
 
 
-def started(folder: Path) -> subprocess.Popen[bytes]:
+def started(folder: Path, idle: float) -> subprocess.Popen[bytes]:
     """Start the query in a process group of its own."""
-    words = [sys.executable, "-m", "benchmarks.stream", "--query", str(folder)]
+    words = [sys.executable, "-m", "benchmarks.stream", "--query", str(folder), "--idle", str(idle)]
     with (folder / "log").open("ab") as log:
         return subprocess.Popen(words, stdout=log, stderr=log, start_new_session=True)
 
@@ -114,19 +113,19 @@ def run(options: argparse.Namespace, folder: Path) -> None:
     (folder / "in").mkdir()
     waiting = sorted((folder / "all").iterdir())
     kills = sorted(random.sample(range(1, len(waiting)), options.kills))
-    began, process, first, each = time.monotonic(), started(folder), 0.0, options.every
+    began, process, first, each = time.monotonic(), started(folder, options.idle), 0.0, options.every
     for k, file in enumerate(waiting):
         os.rename(file, folder / "in" / file.name)
         time.sleep(each)
         if k in kills:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            process = started(folder)
+            process = started(folder, options.idle)
         if not first and (folder / "out").exists() and said(folder) is not None:
             first = time.monotonic() - began
     wanted = batch(path)
     last, count = time.monotonic(), -1
-    while time.monotonic() - last < 2 * IDLE + 60:
+    while time.monotonic() - last < 2 * options.idle + 60:
         table = said(folder)
         now = table.num_rows if table is not None else 0
         if now == len(wanted):
@@ -142,7 +141,7 @@ def run(options: argparse.Namespace, folder: Path) -> None:
     rows = pq.read_metadata(path).num_rows
     print(
         f"{rows:,} rows of {options.runs:,} runs in {len(waiting)} files, {options.kills} kills, "
-        f"{time.monotonic() - began:.0f} s, of which the last {IDLE:.0f} and more waited for the end of runs; "
+        f"{time.monotonic() - began:.0f} s, of which the last {options.idle:.0f} and more waited for the end of runs; "
         f"{len(wanted):,} verdicts, {bad} violated; the first row after {first:.0f} s; "
         f"{'equal' if found == wanted else f'DIFFERENT: {len(found):,} against {len(wanted):,}'}"
     )
@@ -169,10 +168,13 @@ def main() -> None:
     options.add_argument("--spread", type=int, default=2_000, help="places by which a row is out of order")
     options.add_argument("--kills", type=int, default=5)
     options.add_argument("--every", type=float, default=3.0, help="seconds from one file to the next")
+    options.add_argument(
+        "--idle", type=float, default=120.0, help="longer than a restart and what it has to catch up with"
+    )
     options.add_argument("--query", type=Path, help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.query:
-        query(chosen.query)
+        query(chosen.query, chosen.idle)
         return
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         run(chosen, Path(folder))

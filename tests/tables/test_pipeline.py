@@ -41,9 +41,10 @@ def loaded(path: Path) -> Any:
 
 @pytest.mark.slow(seconds=3)
 def test_a_pipeline_runs_and_counts_what_is_judged(
-    local_spark: LocalSpark, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    local_spark: LocalSpark, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     local_spark.get()
+    caplog.set_level("INFO", "pipeline")
     lake = tmp_path / "lake"
     assert run("pipeline", "init", str(lake)).exit_code == 0
     settings = lake / "pipeline.toml"
@@ -60,4 +61,4 @@ def test_a_pipeline_runs_and_counts_what_is_judged(
     assert {name: found[name] for name in both} == simulated
     assert sum(simulated.values()) > 0
     assert {path.stem for path in (lake / "plots").iterdir()} == {name for name, count in found.items() if count}
-    assert "events judged" in capsys.readouterr().out
+    assert "events judged" in caplog.text

@@ -9,6 +9,7 @@ table, whose rows follow from the settings alone: a pipeline that was killed is 
 
 from __future__ import annotations
 
+import logging
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,15 @@ from pyspark.sql import functions as f
 
 from traces.spark.session import session
 from zabcheck.spark import judge, sweep
+from zabspec.files import without_secrets
 
+LOG = logging.getLogger("pipeline")
 HERE = Path(__file__).parent
 JUDGED = ("violated", "held")  # a run whose premise was not reached says nothing of a rate
 
 
 def main() -> None:
-    """Run the pipeline, and print where things are."""
+    """Run the pipeline, and log where things are."""
     settings = tomllib.loads((HERE / "pipeline.toml").read_text(encoding="utf-8"))
     where = settings["where"]
     where = where if "://" in where else str((HERE / where).absolute())
@@ -32,9 +35,10 @@ def main() -> None:
         rates = run(spark, where, settings["grid"])
     files = plot(rates, HERE / "plots")
     broken = sum(row["violated"] for row in rates)
-    print(f"tables: {where}/runs, events, verdicts, rates")
-    print(f"plots: {', '.join(str(file) for file in files)}")
-    print(f"{broken:,} violations, in {len({row['property'] for row in rates if row['violated']})} properties")
+    properties = len({row["property"] for row in rates if row["violated"]})
+    LOG.info("tables: %s/runs, events, verdicts, rates", without_secrets(where))
+    LOG.info("plots: %s", ", ".join(map(str, files)))
+    LOG.info("%s violations, in %s properties", broken, properties)
 
 
 def run(spark: SparkSession, where: str, grid: dict[str, Any]) -> list[dict[str, Any]]:
@@ -45,7 +49,7 @@ def run(spark: SparkSession, where: str, grid: dict[str, Any]) -> list[dict[str,
     seen = Observation()
     events = spark.read.parquet(f"{where}/events").observe(seen, f.count(f.lit(1)).alias("rows"))
     judge(events).write.mode("overwrite").parquet(f"{where}/verdicts")
-    print(f"{seen.get['rows']:,} events judged")
+    LOG.info("%s events judged", seen.get["rows"])
     rates = rates_of(spark.read.parquet(f"{where}/runs"), spark.read.parquet(f"{where}/verdicts"))
     rates.write.mode("overwrite").parquet(f"{where}/rates")
     return [row.asDict() for row in spark.read.parquet(f"{where}/rates").collect()]
@@ -80,4 +84,6 @@ def plot(rates: list[dict[str, Any]], folder: Path) -> list[Path]:
 
 
 if __name__ == "__main__":
+    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    LOG.setLevel(logging.INFO)
     main()
