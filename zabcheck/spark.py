@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from traces.tables.places import Place
 
-__all__ = ["Swept", "judge", "judge_stream", "sweep", "write_stream"]
+__all__ = ["Swept", "append_delta", "judge", "judge_stream", "read_delta", "sweep", "write_stream"]
 
 
 @dataclass(frozen=True)
@@ -165,6 +165,45 @@ def write_stream(
     from traces.judging.streams import write_batches
 
     return write_batches(verdicts, fspath(folder), fspath(checkpoint), trigger)
+
+
+def read_delta(spark: SparkSession, folder: str | PathLike[str]) -> DataFrame:
+    """Return a Delta table of this machine, or of a mount, as it is now.
+
+    It needs `deltalake`, and no package of Spark's.
+
+    Raises:
+        RequestError: it is none, it needs a reader with features, or `deltalake` is missing.
+    """
+    from traces.tables import delta
+    from traces.tables.table import TableError
+    from zabspec.files import place_of
+
+    try:
+        return delta.read_delta(spark, place_of(folder).absolute())
+    except (OSError, TableError) as problem:
+        raise RequestError(str(problem)) from None
+
+
+def append_delta(frame: DataFrame, folder: str | PathLike[str]) -> int:
+    """Add the rows of a DataFrame to a Delta table of this machine, or of a mount, in one commit.
+
+    The table is made if there is none. Columns that it lacks are added to it, and are null in its other rows.
+
+    Returns:
+        The version of the table.
+
+    Raises:
+        RequestError: a column has another type there, the folder holds something else, or `deltalake` is missing.
+    """
+    from traces.tables import delta
+    from traces.tables.table import TableError
+    from zabspec.files import place_of
+
+    try:
+        return delta.append_delta(frame, place_of(folder).absolute())
+    except (OSError, TableError) as problem:
+        raise RequestError(str(problem)) from None
 
 
 def check_kinds(observes: Sequence[str]) -> None:
