@@ -35,6 +35,7 @@ GROUPS = {
     },
     "For every depth or size": {"prove": "prove", "refine": "refine", "induct": "induct", "bmc": "bmc"},
     "A protocol of your own, and checks in continuous integration": {"init": "init", "check": "check"},
+    "A pipeline on Spark": {"pipeline": "pipeline"},
     "Runs": {
         "simulate": "simulate", "sweep": "sweep", "judge": "judge", "replay": "replay", "minimise": "minimise",
         "realise": "realise", "export": "export", "report": "report",

@@ -21,11 +21,12 @@ from checker.errors import RequestError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from invariants.registry import Property
     from traces.tables.places import Place
 
-__all__ = ["Swept", "judge", "sweep"]
+__all__ = ["Swept", "append_delta", "judge", "judge_stream", "read_delta", "sweep", "write_stream"]
 
 
 @dataclass(frozen=True)
@@ -74,13 +75,11 @@ def judge(
     from traces.judging.runs import JUDGED
     from traces.spark import NoSpark
     from traces.spark.session import check_installed
-    from traces.tables.table import OBSERVED, TableError
+    from traces.tables.table import TableError
 
     names = tuple(p if isinstance(p, str) else p.name for p in properties)
     check_names(names, [p.name for p in JUDGED])
-    for kind in observes or ():
-        if kind not in OBSERVED:
-            raise RequestError(f"observes: there is no kind {kind!r}; there are {', '.join(OBSERVED)}")
+    check_kinds(observes or ())
     try:
         check_installed()
         from traces.judging.frames import judge_files, judge_frame
@@ -94,6 +93,130 @@ def judge(
         return judge_frame(events, names, observes, together, order)
     except (NoSpark, TableError) as problem:
         raise RequestError(str(problem)) from None
+
+
+def judge_stream(
+    events: DataFrame,
+    properties: Sequence[str | Property] = (),
+    *,
+    observes: Sequence[str] | None = None,
+    idle: float = 600.0,
+    kept: float = 3600.0,
+    disorder: int = 100_000,
+    longest: int = 1_000_000,
+) -> DataFrame:
+    """Judge the runs of a stream of events while they come.
+
+    A row for each property that is violated comes in the batch in which the moment of the violation is over; for every
+    other property one comes when the run has ended. The state of a run is its rows.
+
+    Args:
+        events: a stream with the columns of an event table (docs/events.md), `row` among them: rows may come in any
+            order.
+        properties: which; none: all that are judged by default.
+        observes: the kinds of event that the source of a run notes, if the run's first row does not say; None: abcast
+            and abdeliver.
+        idle: seconds (of processing time) without a row after which a run has ended.
+        kept: seconds for which it is remembered that it has: rows that come meanwhile are malformed, later ones a run.
+        disorder: rows of a run that wait for one that is missing; with more the run is malformed.
+        longest: rows of a run; a longer one is undecided.
+
+    Returns:
+        A stream of rows as of `judge`, to be written in append mode.
+
+    Raises:
+        RequestError: there is no such property, it is no stream, a column is missing or of another type, or there is no
+            Spark.
+    """
+    from checker.requests.judge import check_names
+    from traces.judging.runs import JUDGED
+    from traces.spark import NoSpark
+    from traces.spark.session import check_installed
+    from traces.tables.table import TableError
+
+    names = tuple(p if isinstance(p, str) else p.name for p in properties)
+    check_names(names, [p.name for p in JUDGED])
+    check_kinds(observes or ())
+    for name, least in {"idle": idle, "kept": kept, "disorder": disorder, "longest": longest}.items():
+        if not least > 0:
+            raise RequestError(f"{name} must be above 0, not {least}")
+    try:
+        check_installed()
+        from traces.judging.streams import Bounds, judge_frames
+
+        bounds = Bounds(max(1, round(idle * 1000)), max(1, round(kept * 1000)), disorder, longest)
+        return judge_frames(events, names, observes, bounds)
+    except (NoSpark, TableError) as problem:
+        raise RequestError(str(problem)) from None
+
+
+def write_stream(
+    verdicts: DataFrame, folder: str | PathLike[str], checkpoint: str | PathLike[str], *, trigger: str = "10 seconds"
+) -> StreamingQuery:
+    """Start a query that writes a stream of verdicts as Parquet, the rows of each batch to a folder of its number.
+
+    A query that was killed and is started again with the same checkpoint writes every row once.
+
+    Args:
+        folder: where to; a path, or an address of Hadoop's.
+        checkpoint: where Spark keeps what has been read, and the state.
+        trigger: how often a batch begins.
+    """
+    from traces.judging.streams import write_batches
+
+    return write_batches(verdicts, fspath(folder), fspath(checkpoint), trigger)
+
+
+def read_delta(spark: SparkSession, folder: str | PathLike[str]) -> DataFrame:
+    """Return a Delta table of this machine, or of a mount, as it is now.
+
+    It needs `deltalake`, and no package of Spark's.
+
+    Raises:
+        RequestError: it is none, it needs a reader with features, or `deltalake` is missing.
+    """
+    from traces.tables import delta
+    from traces.tables.table import TableError
+    from zabspec.files import place_of
+
+    try:
+        return delta.read_delta(spark, place_of(folder).absolute())
+    except (OSError, TableError) as problem:
+        raise RequestError(str(problem)) from None
+
+
+def append_delta(frame: DataFrame, folder: str | PathLike[str]) -> int:
+    """Add the rows of a DataFrame to a Delta table of this machine, or of a mount, in one commit.
+
+    The table is made if there is none. Columns that it lacks are added to it, and are null in its other rows.
+
+    Returns:
+        The version of the table.
+
+    Raises:
+        RequestError: a column has another type there, the folder holds something else, or `deltalake` is missing.
+    """
+    from traces.tables import delta
+    from traces.tables.table import TableError
+    from zabspec.files import place_of
+
+    try:
+        return delta.append_delta(frame, place_of(folder).absolute())
+    except (OSError, TableError) as problem:
+        raise RequestError(str(problem)) from None
+
+
+def check_kinds(observes: Sequence[str]) -> None:
+    """Check kinds of event that a source may note.
+
+    Raises:
+        RequestError: one is none.
+    """
+    from traces.tables.table import OBSERVED
+
+    for kind in observes:
+        if kind not in OBSERVED:
+            raise RequestError(f"observes: there is no kind {kind!r}; there are {', '.join(OBSERVED)}")
 
 
 def active_session() -> SparkSession:

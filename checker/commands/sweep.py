@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.commands import shared_options as shared
-from checker.commands.common import INPUT_OR_FOLDER, Subcommand
+from checker.commands.common import InputPath, Subcommand
 from checker.commands.publishing import published
 from checker.report.result import StatedResult
 from checker.report.swept import swept_result
@@ -60,8 +60,17 @@ class Listed(click.ParamType[tuple[Any, ...]]):
 WORDS, NUMBERS = Listed(), Listed(int)
 
 
+class FolderPlace(InputPath):
+    """The folder of a sweep: one of this machine, or an address of one elsewhere."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from traces.tables.places import address_of
+
+        return value if address_of(str(value)) is not None else super().convert(value, param, ctx)
+
+
 @click.command(cls=Subcommand, epilog=EXAMPLES)
-@click.argument("folder", type=INPUT_OR_FOLDER)
+@click.argument("folder", type=FolderPlace(folder=True))
 @click.option(
     "--seeds", type=WORDS, metavar="START:STOP", help="Seeds, STOP not among them; or single ones; or several."
 )
@@ -93,11 +102,12 @@ WORDS, NUMBERS = Listed(), Listed(int)
 @click.option("--events", is_flag=True, help="Keep what happens in the runs, as an event table: FOLDER/events.")
 @click.option("--master", default="", metavar="URL", help="Where it runs, as Spark names it (local[*]).")
 @published("sweep", "The answer as JSON.")
-def sweep(folder: Path, master: str, **flags: Any) -> StatedResult:
+def sweep(folder: Path | str, master: str, **flags: Any) -> StatedResult:
     """Run every configuration of a grid in the simulator and judge it by every property of histories.
 
-    FOLDER takes a table of all runs and a report. What is finished is not run again: the same
-    command goes on after an interrupt. All options but --seeds have one value unless given several.
+    FOLDER takes a table of all runs and a report; it may be an address (s3://, hdfs://). What is
+    finished is not run again: the same command goes on after an interrupt. All options but --seeds
+    have one value unless given several.
 
     Exit codes: 0 nothing broke; 1 something did; 2 the question was wrong; 3 it is not finished.
     """

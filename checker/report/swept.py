@@ -37,8 +37,12 @@ class Swept(Protocol):
         """Runs that were repeated as a spot check."""
 
     @property
-    def files(self) -> Sequence[Path]:
-        """The report."""
+    def table(self) -> str:
+        """Where the table is."""
+
+    @property
+    def reports(self) -> list[str]:
+        """Where the report is."""
 
     @property
     def code(self) -> int:
@@ -73,7 +77,7 @@ def parts_of(swept: Swept) -> list[Part]:
                 rate = rate_text(f.violated, f.judged)
                 lines.append(f"  the first of {program_name(f.program)} that breaks {f.name}, at tick {f.tick}: {rate}")
         parts.append("\n".join(lines))
-    return [*parts, f"table: {store.runs}\nreport: {', '.join(str(path) for path in swept.files)}"]
+    return [*parts, f"table: {swept.table}\nreport: {', '.join(swept.reports)}"]
 
 
 def as_json_of(swept: Swept) -> dict[str, Any]:
@@ -110,7 +114,7 @@ def as_json_of(swept: Swept) -> dict[str, Any]:
             for t in summary.together
         ],
         "spot_check": {"runs": again.runs, "of": again.of, "share": again.share, "confidence": CONFIDENCE},
-        "table": str(store.runs),
-        "report": [str(path) for path in swept.files],
+        "table": swept.table,
+        "report": swept.reports,
         "exit_code": swept.code,
     }

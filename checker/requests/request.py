@@ -22,6 +22,7 @@ FLAGS = {
     "number": "mutate", "runs": "random",
 }  # fmt: skip
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+PLACES = ("master", "folder")  # an address may stand there, with a key or a token in it
 WANTED = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
@@ -67,8 +68,8 @@ class Request:
                 continue
             if isinstance(value, tuple):
                 value = list(value)
-            if f.name == "master" and isinstance(value, str):
-                value = without_secrets(value)  # a server of Spark Connect has a token there
+            if f.name in PLACES and isinstance(value, str):
+                value = without_secrets(value)
             out[f.name] = dict(value) if isinstance(value, Mapping) else value
         return out
 

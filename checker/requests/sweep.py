@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from checker.errors import NoVerdict, RequestError
 from checker.requests.quorum_system import check_text
-from checker.requests.request import Request, at_least, no_address
+from checker.requests.request import Request, at_least
+from zabspec.files import place_of, without_secrets
 
 if TYPE_CHECKING:
     from traces.sweep.checksum import CheckedBlock
     from traces.sweep.findings import Finding
     from traces.sweep.grid import Grid
+    from traces.sweep.remote import RemoteSweep
     from traces.sweep.spot_check import SpotCheck
     from traces.sweep.store import Store
     from traces.sweep.summary import Summary
+    from traces.tables.places import Address
     from zabspec.simulator.run import Run
 
 __all__ = ["Bar", "Sweep", "SweepRequest", "Swept", "answer"]
@@ -35,7 +38,7 @@ class SweepRequest(Request):
     """A sweep. What is empty or None is as `traces.sweep.grid.Grid` has it, whose words these are.
 
     Attributes:
-        folder: takes a table of all runs and a report.
+        folder: takes a table of all runs and a report: a path, or an address.
         seeds: ranges `START:STOP`, or single seeds; none, and nothing of the grid: what the folder holds is resumed.
         protocol, variant, network, oracle: programs.
         nodes, rounds, proposals, delay, partition, schedule: of runs.
@@ -71,7 +74,11 @@ class SweepRequest(Request):
     def validate(self) -> None:
         if not self.folder:
             raise RequestError("name the folder of the sweep")
-        no_address(self, "folder")
+        from traces.tables.places import address_of
+
+        address = address_of(self.folder)
+        if address is not None and not address.scheme:
+            raise RequestError(f"a sweep is written to a folder, and {self.folder} is a table of a catalog")
         at_least(self, 1, "sample")
         at_least(self, 0, "sample_seed")
         check_text(self.quorums)
@@ -135,6 +142,7 @@ class Swept:
         found: for each program the first run that violates each property.
         again: runs that were repeated as a spot check.
         files: the report.
+        address: where table and report are, if it is not this machine.
     """
 
     store: Store
@@ -142,6 +150,17 @@ class Swept:
     found: tuple[Finding, ...]
     again: SpotCheck
     files: tuple[Path, ...]
+    address: Address | None = None
+
+    @property
+    def table(self) -> str:
+        """Where the table is."""
+        return str(self.store.runs) if self.address is None else f"{self.address}/runs.parquet"
+
+    @property
+    def reports(self) -> list[str]:
+        """Where the report is."""
+        return [str(path) if self.address is None else f"{self.address}/{path.name}" for path in self.files]
 
     @property
     def code(self) -> int:
@@ -167,11 +186,15 @@ def answer(request: SweepRequest, bar: Bar | None = None, parse: Callable[[str],
         check_installed("jinja2", "matplotlib")
         from traces.sweep.findings import NotRepeated
         from traces.sweep.store import StoreError
+        from traces.tables.places import address_of
         from traces.tables.table import TableError
         from zabspec.model import ConfigError
 
         try:
-            sweep = Sweep(Path(request.folder), request.grid(), bar or Bar(), request.events)
+            address = address_of(request.folder)
+            if address is not None:
+                return answer_at(address, request, bar or Bar(), parse)
+            sweep = Sweep(place_of(request.folder), request.grid(), bar or Bar(), request.events)
             return sweep.answer(request.master, parse)
         except (ConfigError, StoreError, TableError) as problem:
             raise RequestError(str(problem)) from None
@@ -180,22 +203,65 @@ def answer(request: SweepRequest, bar: Bar | None = None, parse: Callable[[str],
     except NoSpark as problem:
         raise RequestError(str(problem)) from None
     except SparkFailed as problem:
-        raise NoVerdict(f"{problem}; what is finished is in {request.folder}, and the same command goes on") from None
+        where = without_secrets(request.folder)
+        raise NoVerdict(f"{problem}; what is finished is in {where}, and the same command goes on") from None
+
+
+def answer_at(address: Address, request: SweepRequest, bar: Bar, parse: Callable[[str], Run] | None) -> Swept:
+    """Run a sweep at an address, as `answer` does in a folder: on a copy, of which each finished block is put there.
+
+    Raises:
+        NoSpark, SparkFailed, NotRepeated, StoreError, ConfigError, TableError, NoVerdict: as of a folder.
+    """
+    from traces.spark import SparkFailed
+    from traces.spark.session import session
+    from traces.sweep.remote import RemoteSweep
+    from traces.sweep.store import StoreError
+    from traces.tables.remote import RemoteError, remote_folder
+    from zabspec.temporary import temporary_folder
+
+    grid = request.grid()
+    bar.say("starting Spark")
+    with temporary_folder("sweep") as top:
+        folder = top / "copy"
+        folder.mkdir()
+        try:
+            with session(request.master, brief=True, memory=MEMORY, conf=CHECKED) as spark:
+                try:
+                    remote = RemoteSweep(address, remote_folder(address, spark), folder)
+                    remote.fetch()
+                except RemoteError as problem:
+                    raise StoreError(str(problem)) from None
+                try:
+                    sweep = Sweep(folder, grid, bar, request.events, remote)
+                    swept = sweep.answer("", parse)
+                    bar.say("the table")
+                    remote.publish(sweep.store)
+                except RemoteError as problem:
+                    raise SparkFailed(str(problem)) from None
+        except (StoreError, SparkFailed, NoVerdict) as problem:
+            raise type(problem)(str(problem).replace(str(folder), str(address))) from None
+        return swept
 
 
 class Sweep:
     """A sweep under way.
 
+    Args:
+        remote: where blocks go besides.
+
     Raises:
         StoreError: the folder cannot hold it.
     """
 
-    def __init__(self, folder: Path, question: Grid | None, bar: Bar, events: bool = False) -> None:
+    def __init__(
+        self, folder: Path, question: Grid | None, bar: Bar, events: bool = False, remote: RemoteSweep | None = None
+    ) -> None:
         from traces.sweep.job import block_for
         from traces.sweep.store import open_store
 
         bar.say("planning")
-        self.bar = bar
+        self.bar, self.remote = bar, remote
         self.store: Store = open_store(folder, question, partial(block_for, events=events), events)
 
     def answer(self, master: str, parse: Callable[[str], Run] | None = None) -> Swept:
@@ -222,7 +288,8 @@ class Sweep:
         except OSError as problem:
             raise NoVerdict(f"cannot write the report to {self.store.folder}: {problem.strerror}") from None
         self.bar.stop()
-        return Swept(self.store, summary, found, again, files)
+        address = None if self.remote is None else self.remote.address
+        return Swept(self.store, summary, found, again, files, address)
 
     def run(self, master: str) -> tuple[Summary, dict[int, CheckedBlock]]:
         """Every block that is missing, the summary, and what each block has.
@@ -242,9 +309,13 @@ class Sweep:
                 self.bar.begin(self.store.question.count)
                 kept = self.store.check()
                 missing = [block for block in range(self.store.blocks) if block not in kept]
-                kept |= run_missing(spark, self.store, missing, self.bar.tell)
+                if self.remote is None:
+                    kept |= run_missing(spark, self.store, missing, self.bar.tell)
+                else:
+                    self.remote.run(spark, self.store, missing, self.bar.tell)
+                    kept |= self.store.check(missing)
                 self.bar.say("adding up")
-                summary = summarise(spark, self.store)
+                summary = summarise(spark, self.store, away=self.remote is not None)
             if summary.every.runs != self.store.question.count:
                 raise StoreError(f"{self.store.runs} holds tables that are not of this sweep, in folders of their own")
             return summary, kept

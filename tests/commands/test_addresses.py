@@ -9,7 +9,6 @@ import pytest
 from checker.errors import RequestError
 from checker.requests.exploration import ExploreRequest
 from checker.requests.model import ModelRequest
-from checker.requests.sweep import SweepRequest
 from tests.commands.running import assert_refused, run
 from zabspec.files import Unreadable, place_of
 
@@ -19,7 +18,6 @@ AWAY = "s3a://bucket/x"
 @pytest.mark.parametrize(
     "words",
     [
-        ("sweep", AWAY, "--seeds", "1:3"),
         ("replay", AWAY),
         ("simulate", "--table", AWAY),
         ("--checkpoint", AWAY, "--depth", "1"),
@@ -38,10 +36,6 @@ def test_an_address_is_refused_and_nothing_is_made(
 
 
 def test_a_request_refuses_one_too() -> None:
-    with pytest.raises(RequestError, match="--folder s3a://bucket/x: this is an address"):
-        SweepRequest(AWAY)
-    with pytest.raises(RequestError, match="--folder s3a://bucket/x: this is an address"):
-        SweepRequest("s3a://key:secret@bucket/x?token=1")
     with pytest.raises(RequestError, match="--checkpoint s3a://bucket/x: this is an address"):
         ExploreRequest(ModelRequest(), checkpoint=AWAY)
 

@@ -15,7 +15,6 @@ import sys
 import time
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -381,20 +380,19 @@ def swept(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Store:
     (place.runs / ".new-killed").write_bytes(b"half")
     place.run_block(2)
 
-    class Failing(job.Blocks):
-        def __call__(self, blocks: Any) -> Iterator[int]:
-            for block in blocks:
-                once = self.store.folder.parent / f"failed-{self.store.folder.name}-{block}"
-                if block % 3 == 0 and not once.exists():
-                    once.touch()
-                    self.store.run_block(block)  # finished, and the driver does not hear of it
-                    raise ValueError("lost")
-                if block % 5 == 1:
-                    time.sleep(0.5)  # slow enough to be run twice
-                yield from super().__call__([block])
+    class Failing(job.RunBlock):
+        def __call__(self, block: int) -> int:
+            once = self.store.folder.parent / f"failed-{self.store.folder.name}-{block}"
+            if block % 3 == 0 and not once.exists():
+                once.touch()
+                self.store.run_block(block)  # finished, and the driver does not hear of it
+                raise ValueError("lost")
+            if block % 5 == 1:
+                time.sleep(0.5)  # slow enough to be run twice
+            return super().__call__(block)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(job, "Blocks", Failing)
+        patched.setattr(job, "RunBlock", Failing)
         job.run_missing(spark, place, place.missing())
     return place
 
@@ -460,11 +458,11 @@ def test_a_worker_that_does_not_see_the_folder(spark: Any, tmp_path: Path, monke
         job.run_missing(spark, elsewhere, [0])
     os.rename(tmp_path / "away", elsewhere.folder)
 
-    class Idle(job.Blocks):
-        def __call__(self, blocks: Any) -> Iterator[int]:
-            return iter(list(blocks))
+    class Idle(job.RunBlock):
+        def __call__(self, block: int) -> int:
+            return block
 
-    monkeypatch.setattr(job, "Blocks", Idle)
+    monkeypatch.setattr(job, "RunBlock", Idle)
     with pytest.raises(SparkFailed, match="blocks are missing"):
         job.run_missing(spark, elsewhere, [0, 1])
 

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from traces.sweep.block import COUNTS, HOLDS, NOT_REACHED, VERDICTS, VIOLATED, properties_of, schema_of
+from traces.sweep.checksum import read_table
 from traces.sweep.grid import AXES, PROGRAM
 from traces.sweep.store import Store
 
@@ -90,8 +93,11 @@ class Summary:
     together: tuple[Together, ...] = ()
 
 
-def summarise(spark: SparkSession, store: Store) -> Summary:
+def summarise(spark: SparkSession, store: Store, away: bool = False) -> Summary:
     """The summary of a sweep that is finished.
+
+    Args:
+        away: no worker sees the folder: its rows are sent to them.
 
     Spark counts patterns: the verdicts of a run as a word with a letter for each property. There are few,
     so that the rest is little work, and the query has few columns: planning it takes Spark longer than
@@ -99,11 +105,16 @@ def summarise(spark: SparkSession, store: Store) -> Summary:
     """
     question = store.question
     names = properties_of(question)
-    reader = spark.read.option("__globPaths__", "false").option("pathGlobFilter", OWN)  # whatever else is there
-    frame = reader.schema(spark_schema(store)).parquet(f"file://{store.runs}")
-    frame.createOrReplaceTempView("sweep")
     sets = [(axis,) for axis in question.swept] + [PROGRAM]
     keys = [axis for axis in AXES if any(axis in one for one in sets)]
+    if away:
+        tables = [read_table(store.part(block)) for block in range(store.blocks)]
+        needed = ["number", *keys, *names, *COUNTS, "error"]
+        frame = spark.createDataFrame(pa.concat_tables([t.select(needed).replace_schema_metadata() for t in tables]))
+    else:
+        reader = spark.read.option("__globPaths__", "false").option("pathGlobFilter", OWN)  # whatever else is there
+        frame = reader.schema(spark_schema(store)).parquet(f"file://{store.runs}")
+    frame.createOrReplaceTempView("sweep")
     grouping = ", ".join(f"({', '.join(one)}, pattern)" for one in sets)
     marks = ", ".join(f"grouping({key}) AS `in {key}`" for key in keys)
     sums = ", ".join(f"coalesce(sum({count}), 0) AS {count}" for count in COUNTS)

@@ -1,0 +1,40 @@
+"""`zabcheck pipeline init DIR`: a data pipeline on Spark to begin with, that runs as it stands."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from checker.commands.common import HELD, PATH, Answer, Subcommand
+from checker.commands.init import START
+
+__all__ = ["FILES", "pipeline"]
+
+FILES = ("pipeline.py", "pipeline.toml")
+
+EXAMPLES = """\b
+Examples:
+  zabcheck pipeline init lake
+  python lake/pipeline.py
+  spark-submit --master spark://head:7077 lake/pipeline.py
+"""
+
+
+@click.command(cls=Subcommand, epilog=EXAMPLES)
+@click.argument("what", metavar="init", type=click.Choice(["init"]))
+@click.argument("folder", metavar="DIR", type=PATH)
+def pipeline(what: str, folder: Path) -> Answer:
+    """Write a pipeline on Spark: sweep, events, verdicts, rates, plots.
+
+    DIR takes pipeline.py and pipeline.toml, which says where tables go and on which master.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise click.UsageError(f"{folder} is there already, and is no empty folder")
+    if not folder.absolute().parent.is_dir():
+        raise click.UsageError(f"{folder}: there is no folder {folder.parent}")
+    folder.mkdir(exist_ok=True)
+    program = shlex.quote(str(folder / FILES[0]))
+    said = f"{folder} has a pipeline, which runs as it stands: python {program} (pip install 'zabcheck[spark]')"
+    return Answer(HELD, [said], files=[(folder / name, (START.parent / name).read_bytes()) for name in FILES])

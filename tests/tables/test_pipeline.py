@@ -1,0 +1,64 @@
+"""`zabcheck pipeline init`: a pipeline that runs as it stands."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import pyarrow.parquet as pq
+
+from tests.commands.running import run
+from tests.spark import LocalSpark
+
+
+def test_a_pipeline_is_written_once(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    assert run("pipeline", "init", str(lake)).exit_code == 0
+    before = {path.name: path.read_bytes() for path in lake.iterdir()}
+    assert before.keys() == {"pipeline.py", "pipeline.toml"}
+    again = run("pipeline", "init", str(lake))
+    assert (again.exit_code, "is no empty folder" in again.stderr) == (2, True)
+    nowhere = run("pipeline", "init", str(tmp_path / "a" / "b"))
+    assert (nowhere.exit_code, "there is no folder" in nowhere.stderr) == (2, True)
+    assert {path.name: path.read_bytes() for path in lake.iterdir()} == before
+
+
+def loaded(path: Path) -> Any:
+    """The module of a file."""
+    spec = importlib.util.spec_from_file_location("a_pipeline", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.slow(seconds=3)
+def test_a_pipeline_runs_and_counts_what_is_judged(
+    local_spark: LocalSpark, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    local_spark.get()
+    caplog.set_level("INFO", "pipeline")
+    lake = tmp_path / "lake"
+    assert run("pipeline", "init", str(lake)).exit_code == 0
+    settings = lake / "pipeline.toml"
+    text = re.sub(r"\[grid\].*", "", settings.read_text(), flags=re.DOTALL)
+    settings.write_text(f'{text}[grid]\nseeds = ["61", "62"]\nprotocol = "db19"\nfaults = [0, 2]\n')
+    loaded(lake / "pipeline.py").main()
+    runs = pq.read_table(lake / "tables" / "runs")
+    rates = pq.read_table(lake / "tables" / "rates").to_pylist()
+    found: dict[str, int] = {}
+    for row in rates:
+        found[row["property"]] = found.get(row["property"], 0) + row["violated"]
+    both = found.keys() & set(runs.column_names)
+    simulated = {name: runs.column(name).to_pylist().count("violated") for name in both}
+    assert {name: found[name] for name in both} == simulated
+    assert sum(simulated.values()) > 0
+    assert {path.stem for path in (lake / "plots").iterdir()} == {name for name, count in found.items() if count}
+    assert "events judged" in caplog.text

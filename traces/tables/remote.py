@@ -1,0 +1,168 @@
+"""A folder at an address, to which whole files are put: by pyarrow's file systems, or by Hadoop's in a session's Java.
+
+A file is there whole or not at all. An object store shows an object when all of it has come; it is sent in one write,
+so that an interrupt cannot end an upload early. Hadoop's file systems show what is being written: there a file is
+written under a hidden name and renamed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from traces.spark.connect import is_connect
+from traces.spark.trouble import reason
+from traces.tables.places import Address, cleaned, file_systems
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["RemoteError", "RemoteFolder", "remote_folder"]
+
+
+class RemoteError(Exception):
+    """A folder at an address that cannot be read or written: a sentence without what is secret in the address."""
+
+
+class RemoteFolder(Protocol):
+    """Files below an address, by names with `/` between their parts."""
+
+    def names(self, folder: str) -> list[str]:
+        """Return the names of the files in a folder, sorted; none where there is no such folder.
+
+        Raises:
+            RemoteError: it cannot be looked into.
+        """
+
+    def get(self, name: str, path: Path) -> None:
+        """Copy a file here.
+
+        Raises:
+            RemoteError: it is not there, or cannot be read.
+        """
+
+    def put(self, path: Path, name: str) -> None:
+        """Copy a file there; what has its name is replaced.
+
+        Raises:
+            RemoteError: it cannot be written.
+        """
+
+
+def remote_folder(address: Address, spark: SparkSession) -> RemoteFolder:
+    """Return the folder at an address.
+
+    Args:
+        spark: its Java reads and writes what pyarrow has no file system for.
+
+    Raises:
+        RemoteError: there is no file system for it.
+    """
+    if address.by_arrow:
+        return ArrowFolder(address)
+    if is_connect(spark):
+        raise RemoteError(f"{address}: this is written by Java, which a session of Spark Connect does not have here")
+    return HadoopFolder(address, spark)
+
+
+@contextmanager
+def said_of(address: Address) -> Iterator[None]:
+    """Make a sentence of what a file system raises.
+
+    Raises:
+        RemoteError: it did.
+    """
+    try:
+        yield
+    except (OSError, ValueError) as problem:
+        raise RemoteError(f"{address}: {cleaned(str(problem), address)}") from None
+    except Exception as problem:
+        if not (said := reason(problem)):
+            raise
+        raise RemoteError(f"{address}: {cleaned(said, address)}") from None
+
+
+class ArrowFolder:
+    """A folder of an object store.
+
+    Raises:
+        RemoteError: pyarrow has no such file system.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+        with said_of(address):
+            self.system, self.inner = address.system()
+
+    def place(self, name: str) -> str:
+        """Return what the file system calls a file."""
+        return f"{self.inner.rstrip('/')}/{name}"
+
+    def names(self, folder: str) -> list[str]:
+        fs = file_systems()
+        with said_of(self.address):
+            found = self.system.get_file_info(fs.FileSelector(self.place(folder), allow_not_found=True))
+        return sorted(str(f.base_name) for f in found if f.type == fs.FileType.File)
+
+    def get(self, name: str, path: Path) -> None:
+        with said_of(self.address), self.system.open_input_stream(self.place(name)) as source, path.open("wb") as out:
+            while piece := source.read(1 << 22):
+                out.write(piece)
+
+    def put(self, path: Path, name: str) -> None:
+        with said_of(self.address), path.open("rb") as file:
+            empty = not path.stat().st_size
+            with contextlib.nullcontext(b"") if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                out = self.system.open_output_stream(self.place(name))
+                out.write(data)  # all of it: closing completes an upload, whatever has come of it
+                out.close()
+
+
+class HadoopFolder:
+    """A folder in one of Hadoop's file systems.
+
+    Raises:
+        RemoteError: Hadoop has no such file system, or it is not set up.
+    """
+
+    def __init__(self, address: Address, spark: SparkSession) -> None:
+        self.address = address
+        java: Any = spark
+        self.java = java._jvm.org.apache.hadoop.fs
+        with said_of(address):
+            self.system = self.path("").getFileSystem(java._jsparkSession.sessionState().newHadoopConf())
+
+    def path(self, name: str) -> Any:
+        """Return a path as Hadoop has it."""
+        return self.java.Path(f"{self.address.text.rstrip('/')}/{name}" if name else self.address.text)
+
+    def names(self, folder: str) -> list[str]:
+        with said_of(self.address):
+            if not self.system.exists(self.path(folder)):
+                return []
+            found = self.system.listStatus(self.path(folder))
+            return sorted(str(f.getPath().getName()) for f in found if f.isFile())
+
+    def get(self, name: str, path: Path) -> None:
+        with said_of(self.address):
+            self.system.copyToLocalFile(False, self.path(name), self.java.Path(f"file://{path}"), True)
+
+    def put(self, path: Path, name: str) -> None:
+        folder, _, last = name.rpartition("/")
+        hidden, target = self.path(f"{folder}/_new-{uuid.uuid4().hex}-{last}".lstrip("/")), self.path(name)
+        with said_of(self.address):
+            try:
+                self.system.mkdirs(self.path(folder))
+                self.system.copyFromLocalFile(False, True, self.java.Path(f"file://{path}"), hidden)
+                self.system.delete(target, False)
+                if not self.system.rename(hidden, target):
+                    raise RemoteError(f"{self.address}: {name} cannot be put in its place")
+            except BaseException:
+                with contextlib.suppress(Exception):
+                    self.system.delete(hidden, False)
+                raise
