@@ -45,6 +45,8 @@ COMMANDS = {
     "audit": "audit",
     "zookeeper": "zookeeper",
     "reenact": "reenact",
+    "chaos": "conform",
+    "conform": "conform",
     "gallery": "gallery",
     "init": "init",
     "completion": "completion",
