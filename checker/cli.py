@@ -29,6 +29,7 @@ __all__ = ["main"]
 GROUPS = {
     "Servers of ZooKeeper": {
         "audit": "audit", "quorums": "quorums", "plan": "plan", "zookeeper": "zookeeper", "reenact": "reenact",
+        "conform": "conform", "chaos": "conform",
     },
     "The protocol, and one with a rule changed": {
         "variants": "listings", "properties": "listings", "gallery": "gallery", "walk": "walk", "graph": "graph",

@@ -153,12 +153,14 @@ class Server:
         client, quorum, election: its own ports.
         servers: the quorum and election ports of all.
         proxies: for each of these ports of others the one to connect to instead.
-        gate: the socket that its threads ask over.
+        gate: the socket that its threads ask over; None: they run by themselves.
+        limits: tickTime, initLimit, syncLimit.
     """
 
     def __init__(
         self, folder: Path, number: int, release: Release, ports: tuple[int, int, int],
-        servers: dict[int, tuple[int, int]], proxies: dict[int, int], shim: Path, gate: Path,
+        servers: dict[int, tuple[int, int]], proxies: dict[int, int], shim: Path, gate: Path | None,
+        limits: tuple[int, int, int] = (TICK, INIT_LIMIT, SYNC_LIMIT),
     ) -> None:  # fmt: skip
         self.folder, self.number, self.release, self.shim, self.gate = folder, number, release, shim, gate
         self.client, self.quorum, self.election = ports
@@ -168,7 +170,7 @@ class Server:
         self.data.mkdir(parents=True)
         (self.data / "myid").write_text(str(number))
         lines = [
-            f"tickTime={TICK}", f"initLimit={INIT_LIMIT}", f"syncLimit={SYNC_LIMIT}",
+            f"tickTime={limits[0]}", f"initLimit={limits[1]}", f"syncLimit={limits[2]}",
             f"dataDir={self.data}", f"clientPort={self.client}",
             "clientPortAddress=127.0.0.1", "maxClientCnxns=0", "maxSessionTimeout=600000", "4lw.commands.whitelist=*",
             "standaloneEnabled=false", "reconfigEnabled=false", "admin.enableServer=false",
@@ -182,8 +184,11 @@ class Server:
     def start(self) -> None:
         env = os.environ | self.release.environment
         env["ZABCHECK_PORTS"] = "".join(f"{port}>{proxy}," for port, proxy in self.proxies.items())
-        env |= {"LD_PRELOAD": str(self.shim), "ZABCHECK_GATE": str(self.gate), "ZABCHECK_CLOCK": str(self.clock)}
-        options = (*OPTIONS, f"-agentpath:{self.shim}")
+        env |= {"LD_PRELOAD": str(self.shim), "ZABCHECK_CLOCK": str(self.clock)}
+        options: tuple[str, ...] = OPTIONS
+        if self.gate is not None:
+            env["ZABCHECK_GATE"] = str(self.gate)
+            options = (*OPTIONS, f"-agentpath:{self.shim}")
         if self.release.command[0] == "java":
             command = ["java", *options, *self.release.command[1:], str(self.configuration)]
         else:

@@ -1,0 +1,87 @@
+"""`zabcheck conform`, `zabcheck chaos`: a free-running ensemble held against its release's text (docs/conform.md)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from checker.commands import completing
+from checker.commands import shared_options as shared
+from checker.commands.common import HELD, INPUT, NO_VERDICT, PATH, VIOLATED, Answer, Subcommand, at_least
+from checker.report.conformed import conformed_json, told_conformed
+from checker.report.progress import StatusLine
+from checker.requests.chaos import ChaosRequest
+from checker.requests.chaos import answer as run
+from checker.requests.conform import Conforming, ConformRequest, answer
+
+if TYPE_CHECKING:
+    from traces.conform.explained import Conformed
+
+__all__ = ["chaos", "conform"]
+
+
+@click.command(cls=Subcommand)
+@click.argument("record", type=INPUT)
+@shared.named("--release", "NUMBER", "Whose text (what the record says).", completing.zookeeper_releases)
+@shared.named("--variant", "NAMES", "Another variant of the text in its place.", completing.zookeeper_variants)
+@click.option("--time-limit", type=float, metavar="SECONDS", help="Give up after that; the verdict is then UNKNOWN.")
+@click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
+def conform(record: Any, release: str, variant: str, time_limit: float | None, as_json: bool) -> Answer:
+    """Search a run of a release's model that explains the record of a free-running ensemble: each packet between
+    servers, in order, kills and starts, and the disks in the end. Election votes and the servers' logs are not looked
+    at.
+
+    0: a run explains all of it, what clients were told is served, and the run breaks nothing; 1: nothing explains a
+    record, or a promise was broken; 3: not known (a record without its end, too many states, no time left)."""
+    with ShownSearch() as shown:
+        done = answer(ConformRequest(str(record), release or "", variant or "", time_limit), shown)
+    return answered(done, as_json, [])
+
+
+@click.command(cls=Subcommand)
+@shared.named("--release", "NUMBER", "Whose servers, and whose text.", completing.zookeeper_releases)
+@shared.named("--zookeeper", "DIR", "Servers of a build of your own, held against --release.")
+@shared.named("--jar", "FILE", "A server's jar in place of the release's: a patched build.")
+@click.option("--seconds", default=60.0, show_default=True, help="How long clients write and faults happen.")
+@click.option("--seed", default=1, show_default=True, callback=at_least(0), help="Of the faults.")
+@click.option("--clients", default=3, show_default=True, callback=at_least(1), help="That write, one at a time each.")
+@click.option("--writes", default=1000, show_default=True, callback=at_least(1), help="At most so many, by all.")
+@click.option("--faults", default="kill,stop,cut,delay", show_default=True, help="Kinds of faults, or none.")
+@click.option("--record-only", is_flag=True, help="Record, and do not search.")
+@click.option("--output", "-o", type=PATH, help="A new folder (chaos-RELEASE-SEED).")
+@click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
+def chaos(as_json: bool, **words: Any) -> Answer:
+    """Run three real ZooKeeper servers on loopback with clients that write, kill, stop, cut off and delay them by a
+    seed, record the packets between them by passive proxies, and hold the record against the release's model as
+    `conform` does.
+
+    Nothing is held, and no class of ZooKeeper is changed. A seed fixes the faults, not what servers make of them. Exit
+    codes are those of `conform`; with --record-only 0."""
+    words = {name: ("" if value is None else value) for name, value in words.items()}
+    words["output"] = str(words["output"])
+    with ShownSearch() as shown:
+        folder, done = run(ChaosRequest(**words), shown.update, shown)
+    left = f"left in {folder}: record.jsonl, the servers' data and logs (zabcheck audit reads them)"
+    if done is None:
+        return Answer(HELD, [left])
+    return answered(done, as_json, [left])
+
+
+def answered(done: Conformed, as_json: bool, more: list[str]) -> Answer:
+    """The answer, with its exit code."""
+    from traces.conform.explained import EXPLAINED, UNKNOWN
+
+    wrong = done.verdict not in (EXPLAINED, UNKNOWN) or bool(done.broken or done.lost)
+    code = VIOLATED if wrong else HELD if done.verdict == EXPLAINED else NO_VERDICT
+    if as_json:
+        return Answer(code, content={"exit_code": code, **conformed_json(done)})
+    return Answer(code, [*told_conformed(done), *more])
+
+
+class ShownSearch(StatusLine, Conforming):
+    """Shows on stderr how far the search is."""
+
+    def explained(self, count: int, of: int) -> None:
+        if not count % 50:
+            self.update(f"{count:,} of {of:,} observations are explained")

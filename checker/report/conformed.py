@@ -1,0 +1,63 @@
+"""What `zabcheck conform` says of a record, in words and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from traces.conform.explained import Conformed
+
+LIMITS = (
+    "of runs in which no thread is more than 16 transactions behind, no proposal more than 12 observations ahead of its "
+    "first packet, and a term's end closes all connections within 25 observations"
+)
+
+__all__ = ["conformed_json", "told_conformed"]
+
+
+def told_conformed(done: Conformed) -> list[str]:
+    """Return the lines for a terminal."""
+    out = []
+    if done.verdict == "EXPLAINED":
+        out.append(
+            f"EXPLAINED: a run of {done.steps:,} steps of the model sends each packet of the record, and ends with "
+            "what is on the disks"
+        )
+    elif done.at is not None:
+        out.append(f"NOT EXPLAINED: no run of the model goes on with line {done.at.number}, {done.at.told()}")
+        out += [f"  {reason}" for reason in done.reasons]
+        out.append(f"  ({LIMITS})")
+    else:
+        out.append(f"UNKNOWN: {done.why}")
+    syncs = ", ".join(f"{count} by {kind}" for kind, count in sorted(done.syncs.items()))
+    elections = "1 epoch" if done.elections == 1 else f"{done.elections} epochs"
+    out.append(
+        f"{done.explained:,} of {done.total:,} observations are explained; {done.packets:,} packets, {elections}, "
+        f"learners brought up to date: {syncs or 'none'}"
+    )
+    if done.unjudged:
+        out.append(f"{done.unjudged:,} packets went to an end that was closed: nothing is said of them")
+    if done.broken:
+        said = ", ".join(f"{name} (by line {number})" for name, number in done.broken.items())
+        out.append(f"the run that explains it breaks {said}; another that explains it as well may not")
+    elif done.verdict == "EXPLAINED":
+        out.append(
+            f"the run breaks no property at any of {done.judged} moments (ends of terms, starts, UPTODATE, the end)"
+        )
+    out += [f"LOST: {said}" for said in done.lost[:20]]
+    if len(done.lost) > 20:
+        out.append(f"and {len(done.lost) - 20} more")
+    out.append(f"{done.states:,} states looked at, at most {done.widest:,} at once; {done.seconds:.1f} CPU-s")
+    return out
+
+
+def conformed_json(done: Conformed) -> dict[str, Any]:
+    """Return the same for machines."""
+    return {
+        "verdict": done.verdict, "why": done.why, "observations": done.total, "explained": done.explained,
+        "at": None if done.at is None else {"line": done.at.number, "observation": done.at.told()},
+        "reasons": done.reasons, "packets": done.packets, "epochs": done.elections, "syncs": done.syncs,
+        "unjudged": done.unjudged, "steps": done.steps, "states": done.states, "widest": done.widest,
+        "broken": [{"property": name, "line": number} for name, number in done.broken.items()],
+        "states_judged": done.judged, "lost": done.lost, "cpu_seconds": round(done.seconds, 2),
+    }  # fmt: skip

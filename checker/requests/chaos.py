@@ -1,0 +1,97 @@
+"""Run a real ensemble by itself, disturb it by a seed, and record it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from checker.errors import NoVerdict, RequestError
+from checker.requests.conform import Conforming, ConformRequest
+from checker.requests.conform import answer as conform
+from checker.requests.reenact import new_folder
+from checker.requests.request import Request, at_least, seconds
+
+if TYPE_CHECKING:
+    from traces.conform.explained import Conformed
+
+__all__ = ["ChaosRequest", "answer"]
+
+
+@dataclass(frozen=True)
+class ChaosRequest(Request):
+    """What is run, and for how long.
+
+    Attributes:
+        release: whose servers, and whose text the record is held against.
+        zookeeper, jar: of a build of one's own, in place of the release's.
+        seconds: how long clients write and faults happen.
+        seed: of the faults.
+        writes: at most so many, by `clients`.
+        faults: the kinds that happen, with commas; `none`: none.
+        record_only: the record is not held against the text.
+        output: a new folder for what is left; empty: one named by release and seed.
+    """
+
+    kind: ClassVar[str] = "chaos"
+
+    release: str = ""
+    zookeeper: str = ""
+    jar: str = ""
+    seconds: float = 60.0
+    seed: int = 1
+    clients: int = 3
+    writes: int = 1000
+    faults: str = "kill,stop,cut,delay"
+    record_only: bool = False
+    output: str = ""
+
+    def validate(self) -> None:
+        from traces.conform.chaos import FAULTS
+
+        seconds(self, "seconds")
+        at_least(self, 0, "seed")
+        at_least(self, 1, "clients", "writes")
+        if not self.release:
+            raise RequestError("--release NUMBER says whose servers are run")
+        wrong = [f for f in self.kinds if f not in FAULTS]
+        if wrong:
+            raise RequestError(f"there is no fault {wrong[0]!r}; there are {', '.join(FAULTS)}, and none")
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of faults."""
+        return () if self.faults == "none" else tuple(f for f in self.faults.split(",") if f)
+
+
+def answer(
+    request: ChaosRequest, say: Callable[[str], None] = lambda _: None, watch: Conforming | None = None
+) -> tuple[Path, Conformed | None]:
+    """Run the ensemble, and hold its record against the text.
+
+    Returns:
+        The folder with the record, the servers' data and their logs; and what became of the record.
+
+    Raises:
+        NoVerdict: the servers cannot be run here, or did not come to serve.
+        RequestError: the folder cannot be made.
+    """
+    from traces.conform.chaos import Chaos, ChaosPlan
+    from traces.reenact.servers import Cannot, find_release
+
+    try:
+        real = find_release(request.release, request.zookeeper, request.jar)
+        name = request.output or f"chaos-{request.release}-{request.seed}"
+        folder = new_folder(Path(name))
+        plan = ChaosPlan(request.seconds, request.seed, request.clients, request.writes, request.kinds)
+        ensemble = Chaos(folder, real, plan)
+        try:
+            ensemble.run(say)
+        finally:
+            ensemble.end()
+    except Cannot as problem:
+        raise NoVerdict(str(problem)) from None
+    if request.record_only:
+        return folder, None
+    return folder, conform(ConformRequest(record=str(ensemble.record), release=request.release), watch)

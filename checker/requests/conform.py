@@ -1,0 +1,80 @@
+"""Hold the record of a free-running ensemble against its release's text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from checker.errors import RequestError
+from checker.requests.request import Request, seconds
+
+if TYPE_CHECKING:
+    from traces.conform.explained import Conformed
+    from traces.conform.record import Record
+
+__all__ = ["ConformRequest", "Conforming", "answer"]
+
+
+@dataclass(frozen=True)
+class ConformRequest(Request):
+    """A record, and what it is held against.
+
+    Attributes:
+        record: its file.
+        release: whose text; empty: what the record says.
+        variant: of the text, in place of the release's.
+        time_limit: seconds of the search; None: none.
+    """
+
+    kind: ClassVar[str] = "conform"
+
+    record: str = ""
+    release: str = ""
+    variant: str = ""
+    time_limit: float | None = None
+
+    def validate(self) -> None:
+        seconds(self, "time_limit")
+        if not self.record:
+            raise RequestError("name the record to conform")
+
+    def variant_of(self, record: Record) -> str:
+        """Return the variant of the protocol that the record is held against.
+
+        Raises:
+            RequestError: nothing says which, or there is no text of that release.
+        """
+        from checker.zookeeper.releases import variant_of
+
+        if self.variant:
+            return self.variant
+        release = self.release or record.release
+        if not release:
+            raise RequestError("the record does not say of which release it is: --release NUMBER")
+        return variant_of("zookeeper", release)
+
+
+class Conforming:
+    """Follows the search. This one shows nothing."""
+
+    def explained(self, count: int, of: int) -> None:
+        """So many observations are explained."""
+
+
+def answer(request: ConformRequest, watch: Conforming | None = None) -> Conformed:
+    """Search a run of the text that explains the record.
+
+    Raises:
+        RequestError: this is no record, or nothing says which text.
+    """
+    from traces.conform.explained import conformed
+    from traces.conform.record import BadRecord, read_record
+    from zabspec.authoring.declaration import ConfigError
+
+    try:
+        record = read_record(Path(request.record))
+        watch = watch or Conforming()
+        return conformed(record, request.variant_of(record), request.time_limit or 0.0, watch.explained)
+    except (BadRecord, ConfigError) as problem:
+        raise RequestError(str(problem)) from None

@@ -1,0 +1,173 @@
+"""Records of free-running servers held against their release's text: what is explained, what is not, and where."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker.errors import RequestError
+from checker.requests.conform import ConformRequest, answer
+from tests.conform.tampering import TAMPERED, Line, put, sample, where
+from traces.conform.explained import EXPLAINED, NOT_EXPLAINED, UNKNOWN, Conformed, Replay, conformed, text_of
+from traces.conform.record import BadRecord, Record, read_record
+from traces.conform.search import Search
+from traces.conform.unbounded import Text
+from traces.record.runner import Runner
+from zabspec.language.kinds import Seq, SetOf
+from zabspec.language.schema import Role
+from zabspec.model import Configuration, Model
+from zabspec.protocols.zookeeper.state import WIDTH
+
+
+def record_of(folder: Path, lines: list[Line]) -> Record:
+    return read_record(put(folder / "record.jsonl", lines))
+
+
+def asked(folder: Path, lines: list[Line], variant: str = "") -> Conformed:
+    return conformed(record_of(folder, lines), variant)
+
+
+def test_a_record_of_real_servers_is_explained(tmp_path: Path) -> None:
+    """A follower is killed and started, then the leader: two epochs, five synchronizations, fourteen writes."""
+    done = asked(tmp_path, sample())
+    assert (done.verdict, done.explained, done.elections, done.syncs) == (EXPLAINED, done.total, 2, {"DIFF": 5})
+    assert (done.unjudged, done.broken, done.lost) == (0, {}, [])
+
+
+@pytest.mark.parametrize("how", TAMPERED)
+def test_a_tampered_record_is_refuted_where_it_is_wrong(how: str, tmp_path: Path) -> None:
+    lines = sample()
+    place = TAMPERED[how](lines)
+    done = asked(tmp_path, lines)
+    assert done.verdict == NOT_EXPLAINED
+    assert done.at is not None
+    assert done.at.number == place + 1
+    assert done.reasons
+
+
+# Said beforehand, of a record without TRUNC and SNAP in which nobody reads a tree: what sends or logs otherwise.
+TOLD_APART = {
+    "mutant-accepted-unwritten": "FOLLOWERINFO", "mutant-proposed-unwritten": "FOLLOWERINFO",
+    "mutant-counter-goes-on": "PROPOSAL", "mutant-leader-unlogged": "COMMIT", "mutant-diff-uncommitted": "COMMIT",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mutant", TOLD_APART)
+def test_a_mutant_that_sends_otherwise_is_refuted(mutant: str, tmp_path: Path) -> None:
+    done = asked(tmp_path, sample(), mutant)
+    assert done.verdict == NOT_EXPLAINED
+    assert done.at is not None
+    assert done.at.kind == TOLD_APART[mutant]
+
+
+def test_a_record_that_is_not_whole_is_not_explained(tmp_path: Path) -> None:
+    """Whatever of it is explained: without its end, a disk, or a connection that was read, nothing is said."""
+    lines = sample()
+    disk = where(lines, what="disk")
+    unread = {"what": "unread", "s": 0.0, "connection": 5, "message": "nonsense"}
+    for cut in (lines[:-1], lines[:40], lines[:disk] + lines[disk + 1 :], [*lines[:9], unread, *lines[9:]]):
+        done = asked(tmp_path, cut)
+        assert (done.verdict, bool(done.why)) == (UNKNOWN, True)
+    miscounted = put(tmp_path / "record.jsonl", lines).read_text().replace('"observations": ', '"observations": 1')
+    (tmp_path / "record.jsonl").write_text(miscounted)
+    assert conformed(read_record(tmp_path / "record.jsonl"), "").verdict == UNKNOWN
+
+
+def test_a_run_is_explained_only_as_the_text_replays_it(tmp_path: Path) -> None:
+    """The steps that were found are taken again without the search: one that is not possible, or sends another packet,
+    is found."""
+    record = record_of(tmp_path, sample())
+    text = text_of(record, "")
+    search = Search(record, text)
+    for k, o in enumerate(record.observations):
+        assert search.see(o, k) is None
+    words = search.nodes[0].run_by_observation()
+    assert Replay(record, text, set()).run(words, Conformed()) is None
+    lacking = [(k, steps[1:] if n == 20 else steps) for n, (k, steps) in enumerate(words)]
+    assert "is not possible" in str(Replay(record, text, set()).run(lacking, Conformed()))
+    other = sample()
+    other[where(other, 5, kind="COMMIT")]["zxid"] += 1
+    assert "it sends" in str(Replay(record_of(tmp_path, other), text, set()).run(words, Conformed()))
+
+
+def test_a_state_without_bounds_is_the_one_with_bounds() -> None:
+    """The same schedules in both, field by field, where both have room."""
+    import random
+
+    configuration = Configuration(
+        "zookeeper", "", timeouts=1, crashes=1, losses=1, budgets="elections=3,proposals=2,write_errors=0"
+    )
+    model = Model(configuration)
+    text = Text("", 3, 3, WIDTH, {})
+    names = {f.name: f for f in model.program.schema.fields if f.role in (Role.PERSISTENT, Role.VOLATILE, Role.NETWORK)}
+    steps = 0
+    for seed in range(2):
+        draw, runner, s = random.Random(seed), Runner(model), text.begin()
+        while words := list(runner.possible()):
+            word = draw.choice(words)
+            runner.step(word)
+            text["apply"](s, word)
+            steps += 1
+            for name, f in names.items():
+                assert plain(getattr(s, name), f.kind, len(f.axes)) == plain(
+                    getattr(runner.state, name), f.kind, len(f.axes)
+                ), (name, seed, steps)
+    assert steps > 50
+
+
+def plain(value: Any, kind: Any, axes: int) -> Any:
+    """A field's value, told alike of both."""
+    if axes:
+        sizes = WIDTH if type(value).__name__ == "SparseRow" else None
+        return [plain(value[k], kind, axes - 1) for k in range(sizes or len(value))]
+    if isinstance(kind, Seq):
+        return [int(m) if isinstance(m, int) else str(m.kind) for m in value]
+    if isinstance(kind, SetOf):
+        return sorted(value)
+    return int(value)
+
+
+def test_what_clients_were_told_is_held_against_what_is_served(tmp_path: Path) -> None:
+    lines = sample()
+    served = where(lines, 1, what="served")
+    path = next(x["path"] for x in lines if x.get("outcome") == "acknowledged")
+    lines[served]["paths"].remove(path)
+    done = asked(tmp_path, lines)
+    assert done.verdict == EXPLAINED
+    assert done.lost == [f"{path} was acknowledged, and is not served by server {lines[served]['server']}"]
+
+
+BAD = [
+    ("nonsense", "line 1: this is no JSON"),
+    ("{}", "its first line does not say so"),
+    ('{"format": "zabcheck record", "version": 9}', "a record of version 9"),
+    ('{"format": "zabcheck record", "version": 1, "servers": [1, 1]}', "names a server twice"),
+    ('{"format": "zabcheck record", "version": 1, "servers": [1]}\n{"what": "x"}\n\n', "no observation 'x'"),
+    ('{"format": "zabcheck record", "version": 1, "servers": [1]}\n{"what": "starts", "server": 2}', "no server 2"),
+    ('{"format": "zabcheck record", "version": 1, "servers": [1]}\n{"what": "starts"}', "starts needs server"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), BAD)
+def test_what_is_no_record_is_refused_in_a_sentence(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "record.jsonl"
+    path.write_text(text)
+    with pytest.raises(BadRecord, match=said):
+        read_record(path)
+    with pytest.raises(RequestError, match=said):
+        answer(ConformRequest(record=str(path)))
+
+
+def test_the_release_is_the_one_the_record_says(tmp_path: Path) -> None:
+    lines = sample()
+    path = put(tmp_path / "record.jsonl", lines)
+    assert ConformRequest(record=str(path)).variant_of(read_record(path)) == ""
+    assert ConformRequest(record=str(path), release="3.9.2").variant_of(read_record(path)) == "3.9.2"
+    lines[0]["release"] = ""
+    put(path, lines)
+    with pytest.raises(RequestError, match="--release"):
+        answer(ConformRequest(record=str(path)))
+    assert json.loads(path.read_text().splitlines()[0])["release"] == ""

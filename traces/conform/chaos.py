@@ -1,0 +1,332 @@
+"""An ensemble that runs by itself on loopback, with clients that write and faults by a seed, and its record."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from traces.conform.taps import Recorder, Tap
+from traces.reenact.servers import Cannot, Release, Server, compiled_shim, free_ports
+from traces.reenact.stores import read_disk
+from zabspec.limits import Deadline
+from zabspec.temporary import temporary_folder
+
+__all__ = ["ROOT", "Chaos", "ChaosPlan", "Served"]
+
+ROOT = "/zabcheck"
+LIMITS = (200, 25, 10)  # tickTime in milliseconds, initLimit and syncLimit in ticks
+BEGINS, SETTLES = 60.0, 40.0  # seconds that an ensemble may take to serve
+FAULTS = ("kill", "stop", "cut", "delay")
+
+
+@dataclass(frozen=True)
+class ChaosPlan:
+    """What is done.
+
+    Attributes:
+        seconds: how long clients write and faults happen.
+        seed: of the faults; what servers make of them is theirs.
+        clients: that write, one write at a time each.
+        writes: at most so many of all of them; they are spread over the time.
+        faults: kinds that happen.
+    """
+
+    seconds: float
+    seed: int
+    clients: int = 3
+    writes: int = 1000
+    faults: tuple[str, ...] = FAULTS
+
+
+@dataclass
+class Served:
+    """What clients were told, and what is served in the end.
+
+    Attributes:
+        outcomes: of each path: `acknowledged`, `refused`, or `unknown`.
+        paths: what each server serves in the end, where it could be asked.
+    """
+
+    outcomes: dict[str, str] = field(default_factory=dict)
+    paths: dict[int, list[str]] = field(default_factory=dict)
+
+
+class Chaos:
+    """An ensemble, its proxies and its clients. `run` does all of it; `end` ends everything, whatever has happened.
+
+    Args:
+        folder: a new one, for the record, the servers' logs and their data.
+    """
+
+    def __init__(self, folder: Path, release: Release, plan: ChaosPlan, count: int = 3) -> None:
+        self.folder, self.release, self.plan = folder, release, plan
+        self.numbers = list(range(1, count + 1))
+        self.draw = random.Random(f"chaos {plan.seed}")
+        self.record = folder / "record.jsonl"
+        self.recorder = Recorder(self.record, release.name, self.numbers, plan.seed)
+        self.held = contextlib.ExitStack()
+        self.taps: list[Tap] = []
+        self.servers: dict[int, Server] = {}
+        self.stopped: set[int] = set()
+        self.clients: list[Any] = []
+        self.writing = threading.Event()
+        self.served = Served()
+        self.done_at: list[tuple[float, str]] = []
+        try:
+            self.build()
+        except BaseException:
+            self.end()
+            raise
+
+    def build(self) -> None:
+        shim = compiled_shim(self.held.enter_context(temporary_folder("chaos")))
+        ports = free_ports(3 * len(self.numbers))
+        own = {n: (ports[3 * k], ports[3 * k + 1], ports[3 * k + 2]) for k, n in enumerate(self.numbers)}
+        reached = {n: own[n][1:] for n in self.numbers}
+        for a in self.numbers:
+            proxies: dict[int, int] = {}
+            for b in self.numbers:
+                if a != b:
+                    for port, packets in ((own[b][1], True), (own[b][2], False)):
+                        self.taps.append(Tap(a, b, port, packets, self.recorder))
+                        proxies[port] = self.taps[-1].port
+            self.servers[a] = Server(self.folder, a, self.release, own[a], reached, proxies, shim, None, LIMITS)
+
+    # --- faults ------------------------------------------------------------------------------------
+
+    def start(self, n: int) -> None:
+        self.recorder.note("starts", server=n)
+        self.servers[n].start()
+
+    def kill(self, n: int) -> None:
+        """Send SIGKILL; what the server had sent is noted before it is said to be dead."""
+        recorder = self.recorder
+        with recorder.changed:
+            recorder.dying.add(n)
+            recorder.note("kills", server=n)
+        try:
+            self.servers[n].kill()
+            self.stopped.discard(n)
+            if not recorder.wait_until_dead(n):
+                raise Cannot(f"connections of server {n} stay open though it is dead")
+            recorder.note("killed", server=n)
+        finally:
+            with recorder.changed:
+                recorder.dying.discard(n)
+                recorder.changed.notify_all()
+
+    def signal(self, n: int, stops: bool) -> None:
+        import signal
+
+        process = self.servers[n].process
+        if process is not None:
+            self.recorder.note("stops" if stops else "continues", server=n)
+            process.send_signal(signal.SIGSTOP if stops else signal.SIGCONT)
+            (self.stopped.add if stops else self.stopped.discard)(n)
+
+    def cut(self, n: int, cuts: bool) -> None:
+        """Cut a server off from all others, or heal that."""
+        with self.recorder.changed:
+            for tap in self.taps:
+                if n in (tap.source, tap.target):
+                    tap.cut = cuts
+                    if cuts:
+                        tap.lose()
+
+    def late(self, n: int, most: float) -> None:
+        """What passes from and to a server is late by up to so much."""
+        for tap in self.taps:
+            if n in (tap.source, tap.target):
+                tap.most_late = most
+
+    # --- clients -----------------------------------------------------------------------------------
+
+    def client(self, hosts: str, seconds: float) -> Any:
+        kazoo = import_module("kazoo.client")
+        logging.getLogger("kazoo").setLevel(logging.CRITICAL)
+        made = kazoo.KazooClient(
+            hosts, timeout=6.0, randomize_hosts=False,
+            connection_retry={"max_tries": -1, "delay": 0.1, "max_delay": 0.5},
+        )  # fmt: skip
+        self.clients.append(made)
+        try:
+            made.start(seconds)
+        except Exception as problem:
+            raise Cannot(f"a client got no session: {type(problem).__name__}") from None
+        return made
+
+    def write(self, k: int, client: Any) -> None:
+        """A client writes a node after the other, and waits for each answer."""
+        pause = max(0.002, self.plan.seconds * self.plan.clients / max(1, self.plan.writes))
+        for i in range(-(-self.plan.writes // self.plan.clients)):
+            if not self.writing.is_set():
+                return
+            began, path = time.monotonic(), f"{ROOT}/w{k}-{i}"
+            self.told(path, self.asked(client, path))
+            left = pause - (time.monotonic() - began)
+            if left > 0:
+                time.sleep(left)
+
+    def asked(self, client: Any, path: str) -> str:
+        if not client.connected:
+            return "refused"
+        try:
+            client.create_async(path, path.encode()).get(timeout=10)
+        except Exception as problem:
+            name = type(problem).__name__
+            return "refused" if name in ("SessionExpiredError", "NoNodeError") else "unknown"
+        return "acknowledged"
+
+    def told(self, path: str, outcome: str) -> None:
+        with self.recorder.changed:
+            self.served.outcomes[path] = outcome
+            self.recorder.note("answered", path=path, outcome=outcome)
+
+    # --- all of it ---------------------------------------------------------------------------------
+
+    def run(self, say: Callable[[str], None] = lambda _: None) -> Served:
+        """
+        Raises:
+            Cannot: the ensemble did not come to serve.
+        """
+        for n in self.numbers:
+            self.start(n)
+        self.wait(lambda: all(self.mode(n) for n in self.numbers), "all servers serve", BEGINS)
+        hosts = [f"127.0.0.1:{s.client}" for s in self.servers.values()]
+        writers = [
+            self.client(",".join(hosts[k % len(hosts) :] + hosts[: k % len(hosts)]), 30)
+            for k in range(self.plan.clients)
+        ]
+        writers[0].ensure_path(ROOT)
+        self.writing.set()
+        threads = [threading.Thread(target=self.write, args=pair, daemon=True) for pair in enumerate(writers)]
+        for t in threads:
+            t.start()
+        self.disturb(say)
+        self.writing.clear()
+        for t in threads:
+            t.join(12)
+        self.settle(say)
+        return self.served
+
+    def disturb(self, say: Callable[[str], None]) -> None:
+        """Faults by the seed, one after another, until the time is over."""
+        end = Deadline(self.plan.seconds)
+        while not end.over() and self.pause(self.draw.uniform(0.5, 1.5), end):
+            if not self.plan.faults:
+                continue
+            what, n = self.draw.choice(self.plan.faults), self.draw.choice(self.numbers)
+            for_how_long = self.draw.uniform(0.5, 4.0)
+            say(f"{what} {n}")
+            if what == "kill":
+                self.kill(n)
+                self.pause(for_how_long, end)
+                self.start(n)
+            elif what == "stop":
+                self.signal(n, True)
+                self.pause(for_how_long, end)
+                self.signal(n, False)
+            elif what == "cut":
+                self.cut(n, True)
+                self.pause(for_how_long, end)
+                self.cut(n, False)
+            else:
+                self.late(n, 0.2)
+                self.pause(for_how_long, end)
+                self.late(n, 0.0)
+            self.pause(self.draw.uniform(0.5, 3.0), end)
+
+    def pause(self, seconds: float, end: Deadline) -> bool:
+        time.sleep(max(0.0, min(seconds, end.left())))
+        return not end.over()
+
+    def settle(self, say: Callable[[str], None]) -> None:
+        """All heals and serves; clients read; then everything is ended, and disks are read."""
+        say("settles")
+        for n in list(self.stopped):
+            self.signal(n, False)
+        for n in self.numbers:
+            self.late(n, 0.0)
+            if not self.servers[n].runs:
+                self.recorder.note("note", message=f"server {n} has ended by itself")
+        running = [n for n in self.numbers if self.servers[n].runs]
+        end = Deadline(SETTLES)
+        while not end.over() and not all(self.mode(n) for n in running):
+            time.sleep(0.2)
+        for n in running:
+            with contextlib.suppress(Cannot):
+                self.read(n)
+        for client in self.clients:
+            with contextlib.suppress(Exception):
+                client.stop()
+                client.close()
+        self.clients.clear()
+        for n in self.numbers:
+            self.kill(n)
+        for n in self.numbers:
+            disk = read_disk(self.servers[n].data)
+            self.recorder.note(
+                "disk", server=n, log=ranges(disk.log), snapshots=list(disk.snapshots), current=disk.current,
+                accepted=disk.accepted,
+            )  # fmt: skip
+        self.recorder.end()
+
+    def read(self, n: int) -> None:
+        """What a server serves."""
+        client = self.client(f"127.0.0.1:{self.servers[n].client}", 10)
+        try:
+            client.sync(ROOT)
+            paths = sorted(f"{ROOT}/{name}" for name in client.get_children(ROOT))
+        except Exception as problem:
+            raise Cannot(f"server {n} answers a read with {type(problem).__name__}") from None
+        self.served.paths[n] = paths
+        self.recorder.note("served", server=n, paths=paths)
+
+    def mode(self, n: int) -> str:
+        return self.servers[n].status()[0] if self.servers[n].runs else ""
+
+    def wait(self, seen: Callable[[], bool], what: str, seconds: float) -> None:
+        """
+        Raises:
+            Cannot: it is not seen.
+        """
+        end = Deadline(seconds)
+        while not seen():
+            if end.over():
+                raise Cannot(f"not seen within {seconds:g} s: {what}")
+            time.sleep(0.2)
+
+    def end(self) -> None:
+        """End everything that was started. Nothing of it can fail."""
+        self.writing.clear()
+        for s in self.servers.values():
+            with contextlib.suppress(Exception):
+                s.kill()
+        for tap in self.taps:
+            with contextlib.suppress(Exception):
+                tap.end()
+        for client in self.clients:
+            with contextlib.suppress(Exception):
+                client.stop()
+                client.close()
+        self.clients.clear()
+        self.recorder.close()
+        self.held.close()
+
+
+def ranges(zxids: tuple[int, ...]) -> list[list[int]]:
+    """Zxids in their order, as ranges of those that follow on each other."""
+    out: list[list[int]] = []
+    for _, run in groupby(enumerate(zxids), lambda pair: pair[1] - pair[0]):
+        found = [z for _, z in run]
+        out.append([found[0], found[-1]])
+    return out

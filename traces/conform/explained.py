@@ -1,0 +1,312 @@
+"""A record held against a release's text: explained or not, or not known; and what the explaining run breaks."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from invariants import properties_of
+from invariants.registry import STEP, keeps
+from traces.conform.record import Observation, Record
+from traces.conform.search import Failure, Search, TooMany, zxids_of
+from traces.conform.unbounded import Msg, Text, Unbounded
+from traces.conform.why import why_not
+from zabspec.limits import Deadline
+from zabspec.protocols.zookeeper.state import PHASES
+from zabspec.worlds.connections import OPEN
+
+__all__ = ["EXPLAINED", "NOT_EXPLAINED", "UNKNOWN", "Conformed", "conformed", "lost_writes"]
+
+EXPLAINED, NOT_EXPLAINED, UNKNOWN = "EXPLAINED", "NOT EXPLAINED", "UNKNOWN"
+MOST_EPOCHS, MOST_COUNTER = 200, 100_000
+MOMENTS = ("closed", "killed", "starts")  # behind which properties are asked of the explaining run
+
+
+@dataclass
+class Conformed:
+    """What became of a record.
+
+    Attributes:
+        verdict: EXPLAINED only if the record is whole, and a run of the text that was replayed step by step sends each
+            of its packets.
+        explained: observations up to which a run explains it, of `total`.
+        at: the first that nothing explains. reasons: why not, nearest first. why: what is not known.
+        unjudged: packets to an end that was closed: the text does not send them.
+        steps: of the explaining run; `states`: looked at; `widest`: most states that explain one prefix.
+        syncs: how learners were brought up to date, by kind. elections: in which a leader's epoch was seen.
+        broken: properties that the explaining run breaks, with the line by which it does.
+        lost: what clients were told and is not served in the end.
+    """
+
+    verdict: str = UNKNOWN
+    explained: int = 0
+    total: int = 0
+    at: Observation | None = None
+    reasons: list[str] = field(default_factory=list)
+    why: str = ""
+    unjudged: int = 0
+    steps: int = 0
+    states: int = 0
+    widest: int = 0
+    seconds: float = 0.0
+    packets: int = 0
+    elections: int = 0
+    syncs: dict[str, int] = field(default_factory=dict)
+    broken: dict[str, int] = field(default_factory=dict)
+    judged: int = 0
+    lost: list[str] = field(default_factory=list)
+
+
+def conformed(
+    record: Record, variant: str, limit: float = 0.0, say: Callable[[int, int], None] = lambda *_: None
+) -> Conformed:
+    """Search a run of a release's text that explains a record.
+
+    Args:
+        variant: the release, as the protocol calls it, and other variants with commas.
+        limit: seconds that it may take; 0: no limit.
+    """
+    began, end = time.process_time(), Deadline(limit) if limit else None
+    out = Conformed(total=len(record.observations), lost=lost_writes(record))
+    packets = [o for o in record.observations if o.what == "packet"]
+    out.packets = len(packets)
+    out.syncs = dict(Counter(o.kind for o in packets if o.kind in ("DIFF", "TRUNC", "SNAP")))
+    out.elections = len({o.zxid >> 32 for o in packets if o.kind == "NEWLEADER"})
+    if (why := no_room(record)) is not None:
+        out.why = why
+        return out
+    text = text_of(record, variant)
+    search = Search(record, text)
+    try:
+        failure = gone_through(search, record, out, end, say)
+    except TooMany as problem:
+        out.why = str(problem)
+        failure = None
+    out.unjudged, out.states, out.widest = len(search.unjudged), search.looked, search.widest
+    if failure is not None:
+        out.verdict, out.at = NOT_EXPLAINED, failure.observation
+        out.reasons = reasons(search, failure)
+    elif not out.why:
+        told(search, record, text, out)
+    out.seconds = time.process_time() - began
+    return out
+
+
+def gone_through(
+    search: Search, record: Record, out: Conformed, end: Deadline | None, say: Callable[[int, int], None]
+) -> Failure | None:
+    """All observations, or up to the first that nothing explains."""
+    for k, o in enumerate(record.observations):
+        if end is not None and end.over():
+            out.why = f"the time is over at line {o.number}"
+            return None
+        say(k, out.total)
+        if (failure := search.see(o, k)) is not None:
+            return failure
+        out.explained = k + 1
+    return None
+
+
+def told(search: Search, record: Record, text: Text, out: Conformed) -> None:
+    """Replay one run that explains all of it, and say what it comes to."""
+    node = search.nodes[0]
+    words = node.run()
+    out.steps = len(words)
+    replay = Replay(record, text, search.unjudged)
+    if (wrong := replay.run(node.run_by_observation(), out)) is not None:
+        out.why = f"the run that was found is none of the text: {wrong}"
+    elif not record.whole:
+        out.why = "the record lacks its end: all that there is of it is explained"
+    elif not {o.server for o in record.observations if o.what == "disk"} >= set(record.servers):
+        out.why = "the record does not say what is on every disk in the end"
+    else:
+        out.verdict = EXPLAINED
+
+
+def no_room(record: Record) -> str | None:
+    """Why a record is not searched."""
+    zxids = [z for o in record.observations for z in zxids_of(o)]
+    if not record.observations:
+        return "there is nothing in the record"
+    unread = next((o for o in record.observations if o.what == "unread"), None)
+    if unread is not None:
+        return f"line {unread.number}: connection {unread.connection} was not read: {unread.message}"
+    if max((z >> 32 for z in zxids), default=0) > MOST_EPOCHS:
+        return f"it names epochs above {MOST_EPOCHS}"
+    if max((z & 0xFFFFFFFF for z in zxids), default=0) > MOST_COUNTER:
+        return f"it names more than {MOST_COUNTER:,} transactions of one epoch"
+    if len(record.servers) > 5:
+        return f"there are {len(record.servers)} servers, and at most 5 are searched"
+    return None
+
+
+def text_of(record: Record, variant: str) -> Text:
+    """The text of a release, with room for what a record has."""
+    zxids = [z for o in record.observations for z in zxids_of(o)]
+    epochs = max((z >> 32 for z in zxids), default=0) + 2
+    width = max((z & 0xFFFFFFFF for z in zxids), default=0) + 4
+    return text_with(variant, len(record.servers), epochs, width)
+
+
+@lru_cache(maxsize=4)
+def text_with(variant: str, n: int, epochs: int, width: int) -> Text:
+    """A text with room for so much, and for what the search knows of connections."""
+    return Text(variant, n, epochs, width, {"unseen_up": (n, n), "unseen_down": (n,), "connection": (n, n)})
+
+
+class Replay:
+    """A run taken again, by the text's `enabled` and `apply`, with what it sends held against what was recorded.
+
+    Nothing of the search is asked: a step that is not possible, or a packet that is not sent, is found here.
+    """
+
+    def __init__(self, record: Record, text: Text, unjudged: set[int]) -> None:
+        self.record, self.text, self.unjudged = record, text, unjudged
+        self.state = text.begin()
+        self.sent: dict[tuple[int, int], list[tuple[list[Msg], list[Msg]]]] = {}
+        self.properties = [p for p in properties_of("zookeeper") if p.of != STEP]
+        self.disks: dict[tuple[object, ...], int] = {}
+
+    def run(self, words: list[tuple[int, tuple[int, ...]]], out: Conformed) -> str | None:
+        """What is wrong with it; None: nothing.
+
+        Args:
+            words: of each observation, by its place, the steps that lead up to it.
+        """
+        text, room = self.text, [0] * (4 * self.text.most_steps + 1)
+        keys = [text.key(name) for name in ("send_to_leader", "send_to_follower", "on_disk")]
+        before = {key: text.names[key] for key in keys}
+        text.names[keys[0]] = self.listening(before[keys[0]], True)
+        text.names[keys[1]] = self.listening(before[keys[1]], False)
+        text.names[keys[2]] = self.remembering(before[keys[2]])
+        try:
+            for k, steps in words:
+                for word in steps:
+                    text["enabled"](self.state, room)
+                    if word not in room[1 : room[0] + 1]:
+                        return f"step {word:#x} before line {self.record.observations[k].number} is not possible"
+                    text["apply"](self.state, word)
+                o = self.record.observations[k]
+                if o.what in MOMENTS or (o.what == "packet" and o.kind == "UPTODATE"):
+                    self.judge(o, out)
+            self.judge(self.record.observations[-1], out)
+        finally:
+            text.names.update(before)
+        return self.not_sent()
+
+    def listening(self, send: Callable[..., None], up: bool) -> Callable[..., None]:
+        """The world's function, which also keeps what is sent over a connection that is open."""
+
+        def sends_up(s: Unbounded, f: int, m: Msg) -> None:
+            l = s.leader[f]
+            if s.link[f][l] == OPEN:
+                self.of(s, f, l, m.kind.name == "FOLLOWERINFO")[0].append(m)
+            send(s, f, m)
+
+        def sends_down(s: Unbounded, l: int, f: int, m: Msg) -> None:
+            if s.link[f][l] == OPEN:
+                self.of(s, f, l, False)[1].append(m)
+            send(s, l, f, m)
+
+        return sends_up if up else sends_down
+
+    def of(self, s: Unbounded, f: int, l: int, begins: bool) -> tuple[list[Msg], list[Msg]]:
+        """What was sent over the newest connection of two servers."""
+        all_of = self.sent.setdefault((f, l), [])
+        if begins:
+            all_of.append(([], []))
+        return all_of[-1]
+
+    def remembering(self, on_disk: Callable[[Unbounded, int], int]) -> Callable[[Unbounded, int], int]:
+        """`on_disk`, of which only the disk is asked, with what it has said."""
+        places = [self.text.places[name].base for name in ("log", "snapshot_names", "snapshot_trees")]
+
+        def remembered(s: Unbounded, p: int) -> int:
+            key = tuple(s.slots[at + p] for at in places)
+            if key not in self.disks:
+                self.disks[key] = on_disk(s, p)
+            return self.disks[key]
+
+        return remembered
+
+    def judge(self, o: Observation, out: Conformed) -> None:
+        """Ask the properties of the state."""
+        out.judged += 1
+        for p in self.properties:
+            if p.name not in out.broken and not keeps(p, self.text.names, self.state):
+                out.broken[p.name] = o.number
+
+    def not_sent(self) -> str | None:
+        """The first packet of the record that the run does not send in its place."""
+        index = {server: p for p, server in enumerate(self.record.servers)}
+        at: dict[int, tuple[tuple[list[Msg], list[Msg]], list[int]]] = {}
+        count: Counter[tuple[int, int]] = Counter()
+        told_uptodate: set[int] = set()
+        for o in self.record.observations:
+            if o.what != "packet":
+                continue
+            if o.kind == "ACK" and not o.zxid & 0xFFFFFFFF and o.connection in told_uptodate:
+                continue
+            if o.kind == "UPTODATE":
+                told_uptodate.add(o.connection)
+            pair = index[o.follower], index[o.leader]
+            if o.connection not in at:
+                if o.number in self.unjudged:
+                    continue
+                if o.kind != "FOLLOWERINFO" or count[pair] >= len(self.sent.get(pair, [])):
+                    return f"line {o.number}, {o.told()}: it has no such connection"
+                at[o.connection] = self.sent[pair][count[pair]], [0, 0]
+                count[pair] += 1
+            sent, places = at[o.connection]
+            way = 0 if o.up else 1
+            if places[way] < len(sent[way]):
+                m = sent[way][places[way]]
+                if m.kind.name != o.kind or not self.same(m, o):
+                    return f"line {o.number}, {o.told()}: it sends {m.kind.name} there"
+                places[way] += 1
+            elif o.number not in self.unjudged:
+                return f"line {o.number}, {o.told()}: it does not send that"
+        return None
+
+    def same(self, m: Msg, o: Observation) -> bool:
+        """Whether the numbers are the same."""
+        zxid = m.get("zxid")
+        if zxid is None:
+            epoch = m.get("epoch") if o.kind == "LEADERINFO" else m.get("accepted")
+            return epoch is None or epoch == o.zxid >> 32
+        return bool(divmod(zxid, self.text.width) == divmod(o.zxid, 1 << 32))
+
+
+def reasons(search: Search, failure: Failure) -> list[str]:
+    """What the text could have done in its place, and why it cannot do what was seen."""
+    out = [f"instead the model has {said}" for said in sorted(failure.instead)[:5]]
+    if len(failure.instead) > 5:
+        out.append(f"and {len(failure.instead) - 5} others")
+    found = Counter(why for s in failure.states for why in why_not(search, s, failure.observation))
+    count = len(failure.states)
+    for why, times in found.most_common(5):
+        out.append(why if times == count else f"{why} (in {times} of {count} states that explain what is before)")
+    if not out:
+        s = failure.states[0]
+        where = [
+            f"server {n}: {PHASES[s.phase[p]]}, epoch {s.term[p]}" for p, n in enumerate(search.record.servers)
+        ]  # fmt: skip
+        out.append("; ".join(where))
+    return out
+
+
+def lost_writes(record: Record) -> list[str]:
+    """What clients were told, held against what is served in the end."""
+    told = {o.path: o.outcome for o in record.observations if o.what == "answered"}
+    served = {o.server: set(o.paths) for o in record.observations if o.what == "served"}
+    out = []
+    for path, outcome in told.items():
+        without = sorted(n for n, paths in served.items() if path not in paths)
+        if outcome == "acknowledged" and without:
+            out.append(f"{path} was acknowledged, and is not served by {', '.join(f'server {n}' for n in without)}")
+        elif without and len(without) < len(served):
+            out.append(f"{path} ({outcome}) is served by some servers, and not by {', '.join(map(str, without))}")
+    return out

@@ -1,0 +1,199 @@
+"""The record of a free-running ensemble: one file of JSON lines, in the order in which things were seen.
+
+The first line says what it is, the last how many there were: a record without it is not whole. Between stand
+observations, each noted before what it is about was passed on:
+
+- `packet`: of a connection, from the side that opened it (`up`) or to it; `kind`, `zxid`, and `current` of an ACKEPOCH.
+- `closed`: one side of a connection (`by`) has closed it; `lost`: the network has, neither side has seen it yet.
+- `kills`, `killed`: a server gets SIGKILL; its last packets have come. `starts`; `stops` and `continues` (SIGSTOP).
+- `unread`: nothing more could be read of a connection.
+- `disk`: what is on a server's disk in the end. `answered`: what a client was told of a write. `served`: what a server has
+  served in the end.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["VERSION", "BadRecord", "Observation", "Record", "read_record", "written"]
+
+VERSION = 1
+FORMAT = "zabcheck record"
+NEEDS: dict[str, dict[str, type]] = {
+    "packet": {"connection": int, "follower": int, "leader": int, "up": bool, "kind": str, "zxid": int},
+    "closed": {"connection": int, "follower": int, "leader": int, "by": int},
+    "lost": {"connection": int, "follower": int, "leader": int},
+    "kills": {"server": int},
+    "killed": {"server": int},
+    "starts": {"server": int},
+    "stops": {"server": int},
+    "continues": {"server": int},
+    "disk": {"server": int, "log": list, "snapshots": list, "current": int, "accepted": int},
+    "answered": {"path": str, "outcome": str},
+    "served": {"server": int, "paths": list},
+    "note": {"message": str},
+    "unread": {"connection": int, "message": str},
+}
+
+
+class BadRecord(Exception):
+    """This is no record; says why in a sentence."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One line.
+
+    Attributes:
+        number: of the line in the file, from 1: the head is line 1.
+    """
+
+    number: int
+    what: str
+    seconds: float
+    fields: dict[str, Any]
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.fields[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def told(self) -> str:
+        """In words."""
+        f = self.fields
+        if self.what == "packet":
+            ends = (f["follower"], f["leader"]) if f["up"] else (f["leader"], f["follower"])
+            current = f" current={f['current']}" if "current" in f else ""
+            said = f"{f['kind']} {f['zxid'] & (1 << 64) - 1:#x}{current}"
+            return f"{said} from server {ends[0]} to {ends[1]}, connection {f['connection']}"
+        if self.what == "closed":
+            return f"server {f['by']} has closed connection {f['connection']} of {f['follower']} to {f['leader']}"
+        if self.what == "lost":
+            return f"connection {f['connection']} of {f['follower']} to {f['leader']} was cut"
+        if self.what == "disk":
+            return f"the disk of server {f['server']} in the end"
+        return f"server {f['server']} {self.what}" if "server" in f else self.what
+
+
+@dataclass(frozen=True)
+class Record:
+    """What was seen.
+
+    Attributes:
+        whole: its last line is there, and counts what stands before it.
+    """
+
+    release: str
+    servers: tuple[int, ...]
+    observations: tuple[Observation, ...]
+    whole: bool
+    seed: int | None = None
+
+
+def written(release: str, servers: Iterable[int], lines: Iterable[tuple[str, float, dict[str, Any]]]) -> Iterator[str]:
+    """The lines of a record that is whole."""
+    yield head(release, servers)
+    count = 0
+    for what, seconds, fields in lines:
+        yield line(what, seconds, fields)
+        count += 1
+    yield last(count)
+
+
+def head(release: str, servers: Iterable[int], seed: int | None = None) -> str:
+    """The first line."""
+    more = {} if seed is None else {"seed": seed}
+    return json.dumps({"format": FORMAT, "version": VERSION, "release": release, "servers": list(servers), **more})
+
+
+def line(what: str, seconds: float, fields: dict[str, Any]) -> str:
+    """An observation's line."""
+    return json.dumps({"what": what, "s": round(seconds, 4), **fields})
+
+
+def last(count: int) -> str:
+    """The last line of a record that is whole."""
+    return json.dumps({"what": "end", "observations": count})
+
+
+def read_record(path: Path) -> Record:
+    """
+    Raises:
+        BadRecord: it cannot be read, or is none of this version. One that only lacks its end is read up to there.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise BadRecord(f"{path} cannot be read: {getattr(problem, 'strerror', None) or 'it is no text'}") from None
+    first = parsed(lines[0], path, 1)
+    if not isinstance(first, dict) or first.get("format") != FORMAT:
+        raise BadRecord(f"{path} is no record of `zabcheck chaos`: its first line does not say so")
+    if first.get("version") != VERSION:
+        raise BadRecord(f"{path} is a record of version {first.get('version')!r:.20}, and this reads {VERSION}")
+    servers = first.get("servers")
+    if not isinstance(servers, list) or not servers or not all(type(n) is int for n in servers):
+        raise BadRecord(f"{path}: its first line does not say which servers there were")
+    if len(set(servers)) != len(servers):
+        raise BadRecord(f"{path}: its first line names a server twice")
+    out: list[Observation] = []
+    ended: object = None
+    for number, text in enumerate(lines[1:], 2):
+        if not text:
+            continue
+        if ended is not None:
+            raise BadRecord(f"{path}, line {number}: something stands behind its end")
+        try:
+            made = parsed(text, path, number)
+        except BadRecord:
+            if any(lines[number:]):
+                raise
+            break  # the last line, written in half
+        what = made.pop("what", None) if isinstance(made, dict) else None
+        if what == "end":
+            ended = made.get("observations")
+            continue
+        out.append(checked(what, made, set(servers), path, number))
+    seed = first.get("seed")
+    return Record(
+        str(first.get("release", "")), tuple(servers), tuple(out), ended == len(out),
+        seed if isinstance(seed, int) else None,
+    )  # fmt: skip
+
+
+def checked(what: object, made: Any, servers: set[int], path: Path, number: int) -> Observation:
+    """
+    Raises:
+        BadRecord: it is no observation.
+    """
+    if not isinstance(what, str) or what not in NEEDS:
+        raise BadRecord(f"{path}, line {number}: there is no observation {what!r:.40}")
+    for name, kind in NEEDS[what].items():
+        if type(made.get(name)) is not kind:
+            raise BadRecord(f"{path}, line {number}: {what} needs {name}")
+    for name in ("server", "follower", "leader", "by"):
+        if name in NEEDS[what] and made[name] not in servers:
+            raise BadRecord(f"{path}, line {number}: there is no server {made[name]}")
+    if what == "disk":
+        log = made["log"]
+        if not all(isinstance(r, list) and len(r) == 2 and all(type(z) is int for z in r) for r in log):
+            raise BadRecord(f"{path}, line {number}: a log is a list of ranges")
+        if not all(type(z) is int for z in made["snapshots"]):
+            raise BadRecord(f"{path}, line {number}: snapshots are named by numbers")
+    seconds = made.pop("s", 0.0)
+    return Observation(number, what, float(seconds) if isinstance(seconds, int | float) else 0.0, made)
+
+
+def parsed(text: str, path: Path, number: int) -> Any:
+    """
+    Raises:
+        BadRecord: it is no JSON.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise BadRecord(f"{path}, line {number}: this is no JSON") from None

@@ -1,0 +1,668 @@
+"""The runs of a release's text that explain a record: which states it can be in, observation after observation.
+
+Steps that nobody sees are taken as late as possible, and only by who is seen next: a server's steps read and write what
+is its own, take what was seen to be sent to it, and send. So whatever it does before its next packet may as well be
+done just before that. A packet may be received once it has been seen, and is sent at the latest when it is seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from traces.conform.record import Observation, Record
+from traces.conform.unbounded import ERRORS, Msg, Text, Unbounded
+from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, LOOKING, SERVING
+from zabspec.worlds.connections import FOLLOWER_OPEN, LEADER_OPEN, LOST, NONE, OPEN
+from zabspec.worlds.steps import (
+    ACTION,
+    CRASH,
+    ELECT,
+    FOLLOWER_LEARNS,
+    JOIN,
+    LEADER_LEARNS,
+    LOSE_CONNECTION,
+    RECOVER,
+    TIMEOUT,
+    TO_FOLLOWER,
+    TO_LEADER,
+)
+
+__all__ = ["LAG", "LOOKAHEAD", "Failure", "Node", "Search", "TooMany", "zxid_in"]
+
+LOOKAHEAD = 12  # observations by which a leader's proposal is ahead of its first packet, at most
+LAG = 16  # transactions by which a sync or a commit thread is behind, at most
+SOON = 25  # observations within which a leader whose term ends has closed all its connections
+MOST_STATES = 10_000  # looked at for one observation
+MOST_ENDS = 2_000  # states that explain a record up to some place
+NEVER = "log write fails"
+PROPOSE, COMMITS, SYNCS = "propose", "commit thread", "sync thread"
+
+
+class TooMany(Exception):
+    """There are more states to look at than may be."""
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A state, and the steps by which it was reached from the node before."""
+
+    state: Unbounded
+    parent: Node | None = None
+    words: tuple[int, ...] = ()
+    at: int = -1
+
+    def run(self) -> list[int]:
+        """All steps from the beginning."""
+        return [w for _, words in self.run_by_observation() for w in words]
+
+    def run_by_observation(self) -> list[tuple[int, tuple[int, ...]]]:
+        """The same, with the place of the observation that they lead up to."""
+        pieces: list[tuple[int, tuple[int, ...]]] = []
+        node = self
+        while node.parent is not None:
+            pieces.append((node.at, node.words))
+            node = node.parent
+        return pieces[::-1]
+
+
+@dataclass
+class Failure:
+    """Nothing explains an observation.
+
+    Attributes:
+        instead: what the model could have sent in its place. states: those that explain all before it.
+    """
+
+    observation: Observation
+    instead: set[str] = field(default_factory=set)
+    states: list[Unbounded] = field(default_factory=list)
+
+
+Skip = Callable[[Unbounded, int], bool]  # whether a step need not be looked at
+Goal = Callable[[Unbounded], bool | None]  # it is reached; it cannot be any more; neither
+
+
+class Search:
+    """Goes through a record.
+
+    Attributes:
+        nodes: what explains it so far. unjudged: lines of packets to an end that is closed: the text sends none.
+    """
+
+    def __init__(self, record: Record, text: Text, lookahead: int = LOOKAHEAD) -> None:
+        self.record, self.text, self.lookahead = record, text, lookahead
+        self.n = len(record.servers)
+        self.index = {server: p for p, server in enumerate(record.servers)}
+        self.names = {
+            name: text[name]
+            for name in (
+                "apply", "may_act", "may_receive", "receivable", "may_vote", "may_join", "may_elect", "is_down",
+                "is_smallest_quorum", "may_time_out",
+            )
+        }  # fmt: skip
+        places = text.places
+        self.up, self.down = places["to_leader"].base, places["to_follower"].base
+        self.unseen_up, self.unseen_down = places["unseen_up"].base, places["unseen_down"].base
+        self.link, self.connection = places["link"].base, places["connection"].base
+        self.acts = [(k, name) for k, name in enumerate(text.actions) if name != NEVER]
+        self.nodes = [Node(text.begin())]
+        self.started: set[int] = set()
+        self.dying: set[int] = set()
+        self.told_uptodate: set[int] = set()
+        self.looked = self.position = 0
+        self.unjudged: set[int] = set()
+        self.widest = 1
+        self.instead: set[str] = set()
+        self.proposed_at, self.last_named = self.named()
+        self.closed_at = {(o.connection, o.by): k for k, o in enumerate(record.observations) if o.what == "closed"} | {
+            (o.connection, n): k for k, o in enumerate(record.observations) if o.what == "lost" for n in record.servers
+        }
+
+    def named(self) -> tuple[dict[int, int], dict[int, int]]:
+        """Where each proposal is first seen, and the last counter of each epoch that is named anywhere."""
+        first: dict[int, int] = {}
+        last: dict[int, int] = {}
+        for k, o in enumerate(self.record.observations):
+            for z in zxids_of(o):
+                last[z >> 32] = max(last.get(z >> 32, 0), z & 0xFFFFFFFF)
+            if o.what == "packet" and o.kind == "PROPOSAL":
+                first.setdefault(o.zxid, k)
+        return first, last
+
+    # --- steps -------------------------------------------------------------------------------------
+
+    def take(self, s: Unbounded, word: int) -> Unbounded | None:
+        """The state behind a step; None: it meets an error."""
+        kind, a, b = word >> 24 & 255, word >> 16 & 255, word >> 8 & 255
+        out = s.copy()
+        self.looked += 1
+        try:
+            self.names["apply"](out, word)
+        except ERRORS:
+            return None
+        before, after, n = s.slots, out.slots, self.n
+        for f in range(n):
+            if before[self.down + f] is not after[self.down + f]:
+                took = kind == TO_FOLLOWER and a == f
+                self.sent(before, after, self.down + f, self.unseen_down + f, took)
+        for k in range(n * n):
+            if before[self.up + k] is not after[self.up + k]:
+                took = kind == TO_LEADER and k == b * n + a
+                self.sent(before, after, self.up + k, self.unseen_up + k, took)
+            if after[self.link + k] == NONE:
+                after[self.connection + k] = 0
+        return out
+
+    def sent(self, before: list[Any], after: list[Any], channel: int, unseen: int, took: bool) -> None:
+        """Count what a step has put into a channel as not seen yet."""
+        more = len(after[channel]) - (len(before[channel]) - took)
+        after[unseen] = after[unseen] + more if more >= 0 else min(after[unseen], len(after[channel]))
+
+    def own_steps(self, s: Unbounded, p: int, ends: bool) -> Iterator[int]:
+        """What a server may do by itself, or with what was seen to be sent to it.
+
+        Args:
+            ends: also that it learns that a connection is lost.
+        """
+        if self.names["is_down"](s, p):
+            return
+        slots, n, role = s.slots, self.n, s.role[p]
+        if role == FOLLOWING:
+            l = s.leader[p]
+            if len(slots[self.down + p]) > slots[self.unseen_down + p] and self.names["may_receive"](s, p):
+                yield TO_FOLLOWER << 24 | p << 16 | l << 8
+            if ends and s.link[p][l] in (LOST, FOLLOWER_OPEN) and self.names["may_receive"](s, p):
+                yield FOLLOWER_LEARNS << 24 | p << 16 | l << 8
+        elif role == LEADING:
+            for f in range(n):
+                at, link = f * n + p, s.link[f][p]
+                if link in (OPEN, LOST, LEADER_OPEN):
+                    waiting = slots[self.up + at]
+                    if len(waiting) > slots[self.unseen_up + at] and self.names["receivable"](s, p, f, waiting[0]):
+                        yield TO_LEADER << 24 | p << 16 | f << 8
+                    if ends and link != OPEN:
+                        yield LEADER_LEARNS << 24 | p << 16 | f << 8
+        for k, name in self.acts:
+            if self.names["may_act"](s, p, k) and (name != PROPOSE or self.may_propose(s, p)):
+                yield ACTION << 24 | p << 16 | k
+
+    def may_propose(self, s: Unbounded, l: int) -> bool:
+        """Whether a proposal is named in the record, and soon, if it is in a packet."""
+        zxid = s.last_proposed[l] + 1
+        epoch, counter = divmod(zxid, self.text.width)
+        seen = self.proposed_at.get(epoch << 32 | counter)
+        if seen is not None:
+            return seen <= self.position + self.lookahead
+        return bool(counter <= self.last_named.get(epoch, 0))
+
+    def closure(
+        self, node: Node, servers: Iterable[int], goal: Goal, ends: bool = False,
+        more: Callable[[Unbounded], Iterable[int]] | None = None, leaves_out: Skip | None = None,
+    ) -> list[Node]:  # fmt: skip
+        """The states that reach a goal by steps of some servers, the shortest way to each. From a goal nothing goes on.
+
+        Raises:
+            TooMany: states to look at.
+        """
+        said = goal(node.state)
+        if said is not None:
+            return [node] if said else []
+        servers = tuple(servers)
+        seen = {node.state.key()}
+        ahead: list[tuple[Unbounded, tuple[int, ...]]] = [(node.state, ())]
+        out: list[Node] = []
+        while ahead:
+            behind: list[tuple[Unbounded, tuple[int, ...]]] = []
+            for s, words in ahead:
+                steps = [w for p in servers for w in self.own_steps(s, p, ends)]
+                if more is not None:
+                    steps += more(s)
+                for w in steps:
+                    if leaves_out is not None and leaves_out(s, w):
+                        continue
+                    after = self.take(s, w)
+                    if after is None:
+                        continue
+                    key = after.key()
+                    if key in seen:
+                        continue
+                    seen.add(key)
+                    said = goal(after)
+                    if said:
+                        out.append(Node(after, node, (*words, w)))
+                    elif said is None:
+                        behind.append((after, (*words, w)))
+                if len(seen) > MOST_STATES:
+                    raise TooMany(f"more than {MOST_STATES:,} states for one observation")
+            ahead = behind
+        return out
+
+    # --- observations ------------------------------------------------------------------------------
+
+    def see(self, o: Observation, position: int) -> Failure | None:
+        """Go on behind an observation.
+
+        Raises:
+            TooMany: states to look at.
+        """
+        self.position = position
+        self.instead = set()
+        if o.what == "kills":
+            self.dying.add(o.server)
+        how = getattr(self, f"see_{o.what}", None)
+        if how is None:
+            return None
+        found: dict[tuple[Any, ...], Node] = {}
+        for node in self.nodes:
+            for after in how(node, o):
+                key = after.state.key()
+                if key not in found:
+                    found[key] = after if after is node else replace(after, at=position)
+        if not found:
+            return Failure(o, self.instead, [node.state for node in self.nodes])
+        if len(found) > MOST_ENDS:
+            raise TooMany(f"more than {MOST_ENDS:,} states explain the record up to line {o.number}")
+        self.nodes = list(found.values())
+        self.widest = max(self.widest, len(self.nodes))
+        if o.what == "starts":
+            self.started.add(o.server)
+        if o.what == "killed":
+            self.dying.discard(o.server)
+        if o.what == "packet" and o.kind == "UPTODATE":
+            self.told_uptodate.add(o.connection)
+        return None
+
+    def ends_of(self, o: Observation) -> tuple[int, int]:
+        return self.index[o.follower], self.index[o.leader]
+
+    def see_packet(self, node: Node, o: Observation) -> list[Node]:
+        (f, l), s = self.ends_of(o), node.state
+        if o.kind == "ACK" and not o.zxid & 0xFFFFFFFF and o.connection in self.told_uptodate:
+            return [node]  # the second ACK(<e,0>), behind UPTODATE, which the text leaves out
+        if s.connection[f][l] != o.connection:
+            if o.up and o.kind == "FOLLOWERINFO":
+                return self.registered(node, o, f, l)
+            self.unjudged.add(o.number)
+            return [node]
+        link = s.link[f][l]
+        if link == (FOLLOWER_OPEN if o.up else LEADER_OPEN):
+            self.unjudged.add(o.number)  # who it is for has closed, and the text drops what is sent
+            return [node]
+        sender = f if o.up else l
+        channel, unseen = self.places_of(o, f, l)
+
+        def goal(state: Unbounded) -> bool | None:
+            slots = state.slots
+            if slots[unseen]:
+                return self.is_first(state, o, channel, unseen, l)
+            return False if state.link[f][l] != link else None
+
+        skip = self.pointless(s, o, sender)
+        found = self.closure(node, (sender,), goal, leaves_out=skip)
+        return [self.settled(self.passed(n, unseen), sender) for n in self.laziest(found, sender, skip)]
+
+    def places_of(self, o: Observation, f: int, l: int) -> tuple[int, int]:
+        """Where the channel of a packet lies, and how much of it was not seen."""
+        at = f * self.n + l
+        return (self.up + at, self.unseen_up + at) if o.up else (self.down + f, self.unseen_down + f)
+
+    def is_first(self, s: Unbounded, o: Observation, channel: int, unseen: int, l: int) -> bool:
+        """Whether the first packet that was sent and not seen is this one."""
+        slots = s.slots
+        first: Msg = slots[channel][len(slots[channel]) - slots[unseen]]
+        if is_packet(self.text, first, o, s.term[l]):
+            return True
+        self.instead.add(self.said(first))
+        return False
+
+    def said(self, m: Msg) -> str:
+        """A message in words."""
+        zxid = m.get("zxid")
+        said = [m.kind.name] + ([f"{self.real(zxid):#x}"] if zxid is not None else [])
+        return " ".join(said + [f"{name}={value}" for name, value in m.fields if name not in ("zxid", "tree")])
+
+    def real(self, zxid: int) -> int:
+        """A zxid of the text as the servers have it."""
+        return zxid // self.text.width << 32 | zxid % self.text.width
+
+    def pointless(self, s: Unbounded, o: Observation, sender: int) -> Skip | None:
+        """Steps that cannot matter to a packet of a server that serves. A follower's ACK needs what it receives and
+        logs. Of a leader only `propose` sends a PROPOSAL to whom is forwarded, only what counts an acknowledgement of
+        it a COMMIT, only what is read of a learner its LEADERINFO and UPTODATE. But while a leader has an ACKEPOCH to
+        read, all may matter: packets to two learners are seen in another order than they were sent in."""
+        if s.phase[sender] != SERVING:
+            return None
+        last, queue = zxid_in(self.text, o.zxid), self.text.places["sync_queue"].base + sender
+        syncs, proposes = self.text.actions.index(SYNCS), self.text.actions.index(PROPOSE)
+        if o.up:
+            return (
+                (lambda t, w: w >> 24 == ACTION and (w & 255 != syncs or t.slots[queue][0] > last))
+                if (o.kind == "ACK")
+                else None
+            )
+        f = self.index[o.follower]
+        if o.kind in ("LEADERINFO", "UPTODATE"):
+            return lambda _, w: w >> 24 != TO_LEADER or w >> 8 & 255 != f
+        if f not in s.forwarding[sender] or o.kind not in ("PROPOSAL", "COMMIT") or self.is_greeted(s, sender):
+            return None
+        if o.kind == "PROPOSAL":
+            return lambda _, w: w >> 24 != ACTION or w & 255 != proposes
+
+        def leaves_out(t: Unbounded, w: int) -> bool:
+            if w >> 24 == ACTION:
+                return w & 255 != syncs or bool(t.slots[queue][0] > last)
+            which = w >> 8 & 255
+            return which not in t.looping[sender] or bool(t.slots[self.up + which * self.n + sender][0].zxid > last)
+
+        return leaves_out
+
+    def is_greeted(self, s: Unbounded, l: int) -> bool:
+        """Whether an ACKEPOCH was seen that a leader has not read."""
+        for f in range(self.n):
+            at = f * self.n + l
+            seen = s.slots[self.up + at][: len(s.slots[self.up + at]) - s.slots[self.unseen_up + at]]
+            if any(m.kind.name == "ACKEPOCH" for m in seen):
+                return True
+        return False
+
+    def passed(self, node: Node, unseen: int) -> Node:
+        """The packet has been seen."""
+        s = node.state.copy()
+        s.slots[unseen] -= 1
+        return Node(s, node.parent, node.words) if node.parent is not None and node not in self.nodes else Node(s, node)
+
+    def laziest(self, found: list[Node], p: int, leaves_out: Skip | None) -> list[Node]:
+        """Without those that others of them reach by more steps of the same server."""
+        if len(found) < 2:
+            return found
+        out: list[Node] = []
+        reached: set[tuple[Any, ...]] = set()
+        for node in sorted(found, key=lambda n: len(n.words)):
+            if node.state.key() in reached:
+                continue
+            out.append(node)
+            ahead = [node.state]
+            for _ in range(8):
+                behind = []
+                for s in ahead:
+                    for w in self.own_steps(s, p, False):
+                        after = None if leaves_out is not None and leaves_out(s, w) else self.take(s, w)
+                        if after is not None and (key := after.key()) not in reached and len(reached) < 2000:
+                            reached.add(key)
+                            behind.append(after)
+                ahead = behind
+        return out
+
+    def settled(self, node: Node, p: int) -> Node:
+        """Take what cannot matter, and what cannot wait any longer: an ACK that Leader.processAck ignores; of threads
+        that are far behind a transaction."""
+        s, words = node.state, list(node.words)
+        while (w := self.overdue(s, p)) is not None:
+            after = self.take(s, w)
+            if after is None:
+                break
+            s = after
+            words.append(w)
+        return node if s is node.state else Node(s, node.parent, tuple(words))
+
+    def overdue(self, s: Unbounded, p: int) -> int | None:
+        if s.role[p] == LEADING:
+            for f in s.looping[p]:
+                at = f * self.n + p
+                waiting = s.slots[self.up + at]
+                if len(waiting) > s.slots[self.unseen_up + at] and s.link[f][p] in (OPEN, LOST, LEADER_OPEN):
+                    m = waiting[0]
+                    if m.kind.name == "ACK" and m.zxid <= s.last_committed[p]:
+                        return int(TO_LEADER << 24 | p << 16 | f << 8)
+        for name, field_name in ((COMMITS, "to_apply"), (SYNCS, "sync_queue")):
+            if len(getattr(s, field_name)[p]) > LAG:
+                return int(ACTION << 24 | p << 16 | self.text.actions.index(name))
+        return None
+
+    # --- connections -------------------------------------------------------------------------------
+
+    def registered(self, node: Node, o: Observation, f: int, l: int) -> list[Node]:
+        """FOLLOWERINFO over a new connection: the follower has elected, or joined, that leader."""
+        at = f * self.n + l
+        channel, unseen = self.up + at, self.unseen_up + at
+
+        def goal(s: Unbounded) -> bool | None:
+            if s.link[f][l] == OPEN and s.connection[f][l] == 0 and s.slots[unseen]:
+                return self.is_first(s, o, channel, unseen, l)
+            return None
+
+        def elections(s: Unbounded) -> Iterator[int]:
+            if self.names["is_down"](s, f) or s.role[f] != LOOKING or not self.names["may_vote"](s, f):
+                return
+            if s.link[f][l] == NONE and self.names["may_join"](s, l):
+                yield JOIN << 24 | f << 16 | l << 8
+            if not self.names["is_down"](s, l) and s.role[l] == LOOKING and self.names["may_vote"](s, l):
+                for quorum in range(2**self.n):
+                    if quorum >> f & 1 and self.names["is_smallest_quorum"](s, l, quorum):
+                        if self.names["may_elect"](s, l, quorum):
+                            yield ELECT << 24 | l << 16 | quorum
+
+        def time_passes(s: Unbounded) -> Iterator[int]:
+            yield from elections(s)
+            for p in (f, l):
+                if not self.names["is_down"](s, p) and s.role[p] != LOOKING and s.connection[f][l] != 0:
+                    yield TIMEOUT << 24 | p << 16
+
+        def returns(s: Unbounded) -> Iterator[int]:
+            """What else a leader that goes on leading does before: it reads what this learner had sent, and gives it
+            up."""
+            yield from elections(s)
+            if s.role[l] == LEADING and s.link[f][l] in (LOST, LEADER_OPEN):
+                yield LEADER_LEARNS << 24 | l << 16 | f << 8
+                if len(s.slots[channel]) > s.slots[unseen] and self.names["receivable"](s, l, f, s.slots[channel][0]):
+                    yield TO_LEADER << 24 | l << 16 | f << 8
+
+        s = node.state
+        ending = [p for p in (f, l) if s.role[p] != LOOKING and not self.names["is_down"](s, p)]
+        ending = [p for p in ending if p == f or s.role[p] == FOLLOWING or not self.has_open(s, p)]
+        skips = [skip for p in ending if (skip := self.drained(s, p)) is not None]
+
+        def leaves_out(state: Unbounded, w: int) -> bool:
+            return any(skip(state, w) for skip in skips)
+
+        found = self.closure(node, ending, goal, True, returns, leaves_out)
+        found = found or self.closure(node, (f, l), goal, ends=True, more=elections)
+        found = found or self.closure(node, (f, l), goal, ends=True, more=time_passes)
+        out = []
+        for n in found:
+            seen = self.passed(n, unseen)
+            seen.state.slots[self.connection + at] = o.connection
+            out.append(seen)
+        return out
+
+    def see_closed(self, node: Node, o: Observation) -> list[Node]:
+        """One side has closed a connection: its term has ended, or a leader has given up one learner."""
+        (f, l), p = self.ends_of(o), self.index[o.by]
+        if o.by in self.dying or node.state.connection[f][l] != o.connection:
+            return [node]
+        at = f * self.n + l
+        closed = (NONE, LEADER_OPEN) if p == f else (NONE, FOLLOWER_OPEN)
+        unseen = self.unseen_down + f
+
+        def goal(s: Unbounded) -> bool | None:
+            if s.link[f][l] in closed or s.connection[f][l] == 0:
+                return True
+            if p == l and s.slots[unseen]:
+                waiting = s.slots[self.down + f]
+                first = waiting[len(waiting) - s.slots[unseen]]
+                if first.kind.name == "CLOSED":
+                    return True
+            return None
+
+        def endings(s: Unbounded) -> Iterator[int]:
+            if self.names["is_down"](s, p) or s.role[p] == LOOKING:
+                return
+            if s.link[f][l] == OPEN and p == l:
+                yield LOSE_CONNECTION << 24 | f << 16 | l << 8
+            if p == f or self.closes_all(s, l):
+                yield TIMEOUT << 24 | p << 16
+
+        def of_this_one(s: Unbounded, w: int) -> bool:
+            """What a leader does that goes on leading may as well come later, but what it reads of that learner."""
+            kinds = (TO_LEADER, LEADER_LEARNS, LOSE_CONNECTION)
+            return w >> 24 not in kinds or (w >> 24 != LOSE_CONNECTION and w >> 8 & 255 != f)
+
+        def goes_on(s: Unbounded) -> bool | None:
+            return False if s.role[l] != LEADING else goal(s)
+
+        if p == f:
+            found = self.closure(node, (p,), goal, ends=True, more=endings, leaves_out=self.drained(node.state, p))
+        else:
+            found = self.laziest(self.closure(node, (p,), goes_on, True, endings, of_this_one), p, of_this_one)
+            if node.state.role[l] == LEADING and self.closes_all(node.state, l):
+                found += self.closure(node, (p,), lambda s: True if s.role[l] != LEADING else None, True, endings)
+        out = []
+        for n in found:
+            s = n.state
+            if s.connection[f][l] == o.connection and s.slots[self.link + at] not in closed:  # CLOSED has come
+                n = self.passed(n, unseen)
+            out.append(n)
+        return out
+
+    def closes_all(self, s: Unbounded, l: int) -> bool:
+        """Whether a leader is seen to close all its connections soon, as it does where its term ends."""
+        for f in range(self.n):
+            c = s.connection[f][l]
+            if c and s.link[f][l] in (OPEN, LEADER_OPEN):
+                at = self.closed_at.get((c, self.record.servers[l]))
+                if at is None or at > self.position + SOON:
+                    return False
+        return True
+
+    def has_open(self, s: Unbounded, l: int) -> bool:
+        """Whether a leader has a connection that is not lost."""
+        return any(s.link[f][l] == OPEN for f in range(self.n))
+
+    def drained(self, s: Unbounded, p: int) -> Skip | None:
+        """Of a server that serves, and can send to nobody any more, or is a follower: where the end of its term logs
+        all that is queued and applies all that is logged, it is the same whether its threads have done so before, and
+        whose acknowledgements it had read."""
+        leads = s.role[p] == LEADING
+        ends = self.text["end_leader" if leads else "end_running"]
+        if s.phase[p] != SERVING or not {"drain", "fast_forward"} <= set(ends.__code__.co_names):
+            return None
+        which = {k for k, name in self.acts if name in (SYNCS, COMMITS)}
+
+        def leaves_out(_: Unbounded, w: int) -> bool:
+            if w >> 16 & 255 != p:
+                return False
+            return w & 255 in which if w >> 24 == ACTION else leads and w >> 24 == TO_LEADER
+
+        return leaves_out
+
+    def see_lost(self, node: Node, o: Observation) -> list[Node]:
+        """The network has cut a connection: what was not seen of it is lost."""
+        (f, l), s = self.ends_of(o), node.state
+        if s.connection[f][l] != o.connection or s.link[f][l] != OPEN:
+            return [node]
+        after = self.take(s, LOSE_CONNECTION << 24 | f << 16 | l << 8)
+        return [] if after is None else [Node(after, node, (LOSE_CONNECTION << 24 | f << 16 | l << 8,))]
+
+    # --- servers -----------------------------------------------------------------------------------
+
+    def see_killed(self, node: Node, o: Observation) -> list[Node]:
+        """It may have done anything before that nobody has seen; of its memory nothing is left."""
+        p = self.index[o.server]
+        out: dict[tuple[Any, ...], Node] = {}
+        if self.names["is_down"](node.state, p):
+            return [node]
+        forgotten = {k for k, name in self.acts if name == COMMITS}
+        serves = node.state.role[p] == LEADING and node.state.phase[p] == SERVING
+
+        def leaves_out(_: Unbounded, w: int) -> bool:
+            return w >> 24 == TO_LEADER if serves and w >> 24 != ACTION else w >> 24 == ACTION and w & 255 in forgotten
+
+        word = CRASH << 24 | p << 16
+        reached = self.everything(node, p, leaves_out)
+        for n in reached:
+            after = self.take(n.state, word)
+            if after is not None:
+                out.setdefault(after.key(), Node(after, node, (*n.words, word)))
+        return list(out.values())
+
+    def everything(self, node: Node, p: int, leaves_out: Skip) -> list[Node]:
+        """All that a server's own steps reach."""
+        out = [Node(node.state, node, ())]
+
+        seen = {node.state.key()}
+        for n in out:
+            for w in self.own_steps(n.state, p, True):
+                if leaves_out(n.state, w) or (after := self.take(n.state, w)) is None or (key := after.key()) in seen:
+                    continue
+                seen.add(key)
+                out.append(Node(after, node, (*n.words, w)))
+            if len(seen) > MOST_STATES:
+                raise TooMany(f"more than {MOST_STATES:,} states before server {self.record.servers[p]} is dead")
+        return out
+
+    def see_starts(self, node: Node, o: Observation) -> list[Node]:
+        p = self.index[o.server]
+        if not self.names["is_down"](node.state, p):
+            return [node] if o.server not in self.started else []
+        after = self.take(node.state, RECOVER << 24 | p << 16)
+        return [] if after is None else [Node(after, node, (RECOVER << 24 | p << 16,))]
+
+    def see_disk(self, node: Node, o: Observation) -> list[Node]:
+        """What is on a disk in the end."""
+        s, p = node.state, self.index[o.server]
+        log = [z for lo, hi in o.log for z in range(lo, hi + 1)]
+        names = sorted({self.real(z) for z in s.snapshot_names[p]} - {0})
+        pairs = (
+            ("log", [self.real(z) for z in s.log[p]], log),
+            ("snapshots", names, sorted(set(o.snapshots) - {0})),
+            ("currentEpoch", s.current_epoch[p], max(0, o.current)),
+            ("acceptedEpoch", s.accepted_epoch[p], max(0, o.accepted)),
+        )
+        differ = [f"{what} {shown(model)}" for what, model, real in pairs if model != real]
+        if differ:
+            self.instead.add(f"{', '.join(differ)}")
+        return [] if differ else [node]
+
+
+def shown(value: object) -> str:
+    """A value in a phrase: of a long list its ends."""
+    if isinstance(value, list):
+        if len(value) > 6:
+            return f"{value[0]:#x}..{value[-1]:#x} ({len(value)})"
+        return "[" + ", ".join(f"{z:#x}" for z in value) + "]"
+    return str(value)
+
+
+def zxid_in(text: Text, zxid: int) -> int:
+    """A servers' zxid as the text has it; -1: there is no room for it."""
+    epoch, counter = zxid >> 32, zxid & 0xFFFFFFFF
+    return epoch * text.width + counter if 0 <= epoch <= text.epochs and counter < text.width else -1
+
+
+def is_packet(text: Text, m: Msg, o: Observation, term: int) -> bool:
+    """Whether a message of the text is this packet."""
+    if m.kind.name != o.kind:
+        return False
+    epoch = o.zxid >> 32
+    if o.kind == "FOLLOWERINFO":
+        return bool(m.accepted == epoch)
+    if o.kind == "LEADERINFO":
+        return bool(m.epoch == epoch)
+    if o.kind == "NEWLEADER":
+        return term == epoch and not o.zxid & 0xFFFFFFFF
+    if o.kind == "UPTODATE":
+        return True
+    if o.kind == "ACKEPOCH" and m.current != o.fields.get("current"):
+        return False
+    return bool(m.zxid == zxid_in(text, o.zxid))
+
+
+def zxids_of(o: Observation) -> Iterator[int]:
+    """The zxids that an observation names."""
+    if o.what == "packet" and o.zxid >= 0:
+        yield o.zxid
+    elif o.what == "disk":
+        yield from (hi for _, hi in o.log)
+        yield from o.snapshots
