@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,21 @@ from checker.requests.properties import LITERAL, chosen_properties
 from checker.requests.request import Request
 
 if TYPE_CHECKING:
+    from checker.zookeeper.rows import Row
     from invariants.registry import Property
     from traces import Trace
     from traces.walk.walker import Walker
     from zabspec.model import Configuration
 
-__all__ = ["WalkRequest", "answer", "request_of_address", "request_of_configuration", "request_of_row", "walked_trace"]
+__all__ = [
+    "WalkRequest",
+    "answer",
+    "request_of_address",
+    "request_of_configuration",
+    "request_of_row",
+    "row_of",
+    "walked_trace",
+]
 
 SWITCHES = {"merges": True, "literal": False, "passes": False}
 
@@ -179,6 +189,24 @@ def request_of_row(issue: str) -> WalkRequest:
 
     c = configuration(row.release, row.others, USUAL | row.budget, split=False, start=row.start)
     return request_of_configuration(c, besides(c.protocol, row.breaks))
+
+
+@lru_cache(maxsize=16)
+def row_of(c: Configuration) -> Row | None:
+    """Return the known bug of ZooKeeper whose release this is, as `request_of_row` has it; None: it is none's."""
+    from checker.zookeeper.record import PROTOCOL, configuration
+    from checker.zookeeper.rows import ROWS, USUAL
+
+    if c.protocol != PROTOCOL:
+        return None
+    return next(
+        (
+            row
+            for row in ROWS
+            if configuration(row.release, row.others, USUAL | row.budget, split=False, start=row.start) == c
+        ),
+        None,
+    )
 
 
 def besides(protocol: str, name: str) -> tuple[str, ...]:

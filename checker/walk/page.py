@@ -106,7 +106,9 @@ class SavedPage:
     said: str
 
 
-def saved_page(found: Served, address: Address, whole_way: Place, levels: int) -> SavedPage:
+def saved_page(
+    found: Served, address: Address, whole_way: Place, levels: int, told: Mapping[str, Any] | None = None
+) -> SavedPage:
     """A walk, and the places around each of its own, as one file.
 
     Args:
@@ -114,6 +116,7 @@ def saved_page(found: Served, address: Address, whole_way: Place, levels: int) -
         address: where one stands on the walk.
         whole_way: the place at its end.
         levels: how many steps away from the walk the places are that are in the file.
+        told: what is said of the model at every place; None: as `about` says.
 
     Raises:
         WalkError: it would be too large.
@@ -126,11 +129,12 @@ def saved_page(found: Served, address: Address, whole_way: Place, levels: int) -
         picture = drawn(whole_way, len(way)) if on_walk else drawn(place, len(way))
         for kind in ("desk", "phone"):
             picture[kind]["body"] = pieces(picture[kind]["body"], parts)
+        picture["rows"] = [parts.setdefault(json.dumps(row), len(parts)) for row in picture["rows"]]
         views[way_text(way)] = {**shown(place), "picture": picture}
     data = {
         "address": found.address(whole_way.path, address.at).text,
         "command": f"zabcheck walk {quote(found.address(whole_way.path, address.at).text)}",
-        "about": about(found.walker),
+        "about": about(found.walker) if told is None else told,
         "levels": levels,
         "parts": list(parts),
         "views": views,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Any
 
-from checker.requests.walk import WalkRequest
+from checker.requests.walk import WalkRequest, row_of
 from checker.walk.continuing import Bounds
 from checker.walk.jobs import GOALS, Jobs
 from checker.walk.page import saved_page
@@ -94,7 +94,7 @@ class Service:
         return {
             "address": address.text,
             "command": f"zabcheck walk {quote(address.text)}",
-            "about": about(found.walker),
+            "about": about_of(found),
             "reloads": not found.walker.model.protocol.text.released,
             "place": shown(here),
             "ahead": len(whole.path) - len(here.path),
@@ -117,7 +117,9 @@ class Service:
         address = Address.read(given.text("address"))
         levels = given.number("levels", 1, 2)
         with self.serving.at(address) as (found, _, whole):
-            made = saved_page(found, replace(address, at=min(address.at, len(whole.path))), whole, levels)
+            made = saved_page(
+                found, replace(address, at=min(address.at, len(whole.path))), whole, levels, about_of(found)
+            )
         return {"name": "zabcheck-walk.html", "text": made.text, "sentence": made.said}
 
     def cover(self, given: Fields) -> dict[str, Any]:
@@ -248,6 +250,12 @@ class Service:
         self.jobs.close()
 
 
+def about_of(found: Served) -> dict[str, Any]:
+    """What is so of a model at every place; of the release of a known bug what happens there too."""
+    told, row = about(found.walker), row_of(found.walker.model.configuration)
+    return told if row is None else {**told, "changed": [f"ZK-{row.issue}: {row.says.rstrip('.')}", *told["changed"]]}
+
+
 def others_of(request: WalkRequest) -> Iterator[tuple[str, Address]]:
     """Models to compare one with, each with its name: without what is changed in it, with one more fix, other releases.
     What merges steps stays: the steps of the others are then alike."""
@@ -267,8 +275,12 @@ def others_of(request: WalkRequest) -> Iterator[tuple[str, Address]]:
             yield f"{c.protocol} without {' and '.join(parts.rules + parts.fixes)}", model(*parts.merged)
         return
     of = [name for name in c.variant.split(",") if name in protocol.declared.releases]
+    row = row_of(c)
+    if row is not None:  # what the release of a known bug lacks
+        said = f"the fix {row.fix[0]}" if len(row.fix) == 1 else f"the fixes {', '.join(row.fix)}"
+        yield f"this release with {said}", model(*of, *parts.fixes, *row.fix, *parts.merged, *parts.rules)
     for name, variant in protocol.variants.items():
-        if variant.repairs and name not in parts.fixes:
+        if variant.repairs and name not in parts.fixes and (row is None or (name,) != row.fix):
             yield f"this release with the fix {name}", model(*of, *parts.fixes, name, *parts.merged, *parts.rules)
     for variant_name, numbers in protocol.declared.releases.items():
         number = next((n for n in numbers if n[:1].isdigit()), variant_name)

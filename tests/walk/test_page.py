@@ -197,6 +197,33 @@ def test_a_search_by_an_expression(walked: Walked) -> None:
     assert walked.address.endswith("at=2&way=02")
 
 
+def test_one_process_is_followed(walked: Walked) -> None:
+    """Of a process that is followed its column, its steps and what happened to it are shown; the rest is folded."""
+    page = walked.page
+    walked.visit(f"{address_of(BROKEN).text}&at=3&way=020")
+
+    def follow(process: str) -> None:
+        page.run(f"document.querySelector('#follow').value = {process!r}")
+        page.run("document.querySelector('#follow').dispatchEvent(new Event('change'))")
+
+    columns = "[...document.querySelectorAll('#state thead th')].map(e => e.textContent)"
+    steps = "[...document.querySelectorAll('#steps .inside > ol .head')].map(e => e.textContent)"
+    told = "[...document.querySelectorAll('#lanes .way button')].map(e => e.textContent)"
+    every, way = page.run(steps), page.run(told)
+    follow("p1")
+    assert set(page.run(columns)) == {"p1"}
+    mine = page.run(steps)
+    assert mine == [said for said in every if said.startswith("p1:")] != every
+    assert page.run(told) == [said for said in way if said[0] == "0" or "p1" in said] != way
+    assert "p1.role ELECTION -> LEADING" in page.run("document.querySelector('#lanes .way').textContent")
+    page.key("1")
+    walked.arrive(4)
+    assert set(page.run(columns)) == {"p1"}
+    follow("")
+    assert set(page.run(columns)) == {"p0", "p1"}
+    assert walked.troubles() == []
+
+
 def test_a_comparison_leads_to_the_difference(walked: Walked) -> None:
     """`=` and Enter take the walk in the protocol as it is, and go to where both differ."""
     page = walked.page
@@ -300,7 +327,7 @@ def test_a_page_in_one_file_walks_alike(walked: Walked, tmp_path: Path) -> None:
     page.open(file, size=DESK)
     walked.arrive(2)
     assert page.run("[...document.querySelectorAll('#tools button')].map(b => b.dataset.tool)") == [
-        "Back", "On", "Undo", "Redo", "Copy", "Help",
+        "Back", "On", "Undo", "Redo", "Copy command", "Help",
     ]  # fmt: skip
     page.key("2")
     walked.arrive(3)

@@ -14,13 +14,13 @@ import pytest
 pytest.importorskip("starlette", reason="pip install 'zabcheck[explore]'")
 
 from checker.requests.model import ModelRequest
-from checker.requests.walk import WalkRequest
+from checker.requests.walk import WalkRequest, request_of_row, row_of
 from checker.walk.app import LARGEST, Guard
 from checker.walk.continuing import Bounds, ContinuedModel
 from checker.walk.page import ASSETS, MODULES, joined, opened
 from checker.walk.searching import searched, words_of_search
 from checker.walk.served import address_of
-from checker.walk.service import Service
+from checker.walk.service import Service, others_of
 from tests.models import model, much, python_successors
 from tests.walk.asking import BROKEN, HOST, OWN, TOKEN, Query, Response, ask, served
 from traces import read_trace, verify
@@ -349,6 +349,18 @@ def test_a_saved_page_has_the_places_around_a_walk() -> None:
 
 
 # --- two models ------------------------------------------------------------------------------------
+
+
+def test_a_known_bug_is_compared_with_its_fix_first() -> None:
+    """The release of a row says what happens there, and is compared first with what it lacks: its own fix, once."""
+    request = request_of_row("ZK-4643")
+    names = [name for name, _ in others_of(request)]
+    assert names[0] == "this release with the fix 4643"
+    assert names.count(names[0]) == 1
+    row = row_of(request.configuration())
+    assert row is not None
+    assert row.issue == "4643"
+    assert row_of(BROKEN.configuration()) is row_of(WalkRequest(ModelRequest("zookeeper")).configuration()) is None
 
 
 def test_two_models_differ_at_the_rule_that_is_changed() -> None:

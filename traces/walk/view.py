@@ -173,6 +173,7 @@ def drawn(whole: Place, at: int) -> dict[str, Any]:
         "desk": lanes(picture, geometry_of(picture)),
         "phone": lanes(picture, geometry_of(picture, narrow=True)),
         "headlines": [row.headline for row in picture.rows],
+        "rows": [[[process_name(p) for p in row.processes], *row.changes] for row in picture.rows],
     }
 
 

@@ -17,14 +17,22 @@ function position() {
 
 function show(next) {
   view = next;
-  find("#model").textContent = readAddress(view.address).head.split("/").pop();
+  find("#beside")?.remove();
+  const { head, options } = readAddress(view.address), variant = decodeURIComponent(options.get("variant") || "");
+  find("#model").textContent = head.split("/").pop() + (variant && variant.length < 40 ? `: ${variant.replaceAll(",", ", ")}` : "");
   document.title = `${find("#model").textContent}, step ${position()} - zabcheck walk`;
   find("#about").textContent = [view.about.configuration, ...view.about.changed].join(". ");
   showBar(view, go);
   showLanes(view, go);
   showSteps(view, take);
-  showState(view);
+  showState(view, again);
   showTools();
+}
+
+// The same place, where another process is followed.
+function again() {
+  show(view);
+  tellPair(view.address);
 }
 
 // Shows an address. The last one that was asked for counts: a slow answer to an earlier one is dropped.
@@ -110,7 +118,7 @@ const TOOLS = [
   ["Lines", "l", () => true, () => quietly(() => cover(backend, view)), "served"],
   ["Save trace", "s", () => true, saveTrace, "served"],
   ["Save page", "", () => true, savePage, "served"],
-  ["Copy", "c", () => true, copy],
+  ["Copy command", "c", () => true, copy],
   ["Help", "?", () => true, help],
 ];
 
@@ -124,7 +132,21 @@ function tools() {
 function mark(marks) {
   if (!view || marks.depth !== position()) return;
   for (const each of document.querySelectorAll(".choice")) each.classList.toggle("differs", marks.steps.includes(Number(each.querySelector(".take").dataset.index)));
-  for (const each of document.querySelectorAll("#state [data-field]")) each.classList.toggle("differs", marks.fields.includes(each.dataset.field));
+  const rows = [...document.querySelectorAll("#state [data-field]")], differing = rows.filter(each => marks.fields.includes(each.dataset.field));
+  for (const each of rows) each.classList.toggle("differs", differing.includes(each));
+  showDiffering(differing);
+}
+
+// The fields that differ from the model beside this one, where they are in sight.
+function showDiffering(rows) {
+  find("#beside")?.remove();
+  if (!rows.length) return;
+  const head = rows.find(each => each.closest("table").tHead)?.closest("table").tHead;
+  const alike = rows.filter(each => Boolean(each.closest("table").tHead) === Boolean(head));
+  const copies = alike.map(each => { const copy = each.cloneNode(true); delete copy.dataset.field; copy.className = ""; return copy; });
+  const table = make("table", {}, head ? head.cloneNode(true) : "", make("tbody", {}, ...copies));
+  find("#bar").after(make("section", {id: "beside", "aria-labelledby": "beside-title"}, make("h2", {id: "beside-title"}, "Differs from the model beside"),
+    make("div", {class: "wide", tabindex: 0, role: "group", "aria-label": "Fields that differ from the model beside"}, table)));
 }
 
 function showTools() {

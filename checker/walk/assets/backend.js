@@ -59,14 +59,14 @@ export class FileBackend {
     const way = a.way.slice(0, a.at), found = this.data.views[wayText(way)];
     if (!found) {
       const on = writeAddress({...a, way});
-      throw new Refusal(`This file has the places up to ${this.data.levels} away from its walk. To go on from here: zabcheck walk '${on}'`);
+      throw new Refusal(`This file has the places up to ${this.data.levels === 1 ? "1 step" : `${this.data.levels} steps`} away from its walk. To go on from here: zabcheck walk '${on}'`);
     }
     const whole = this.data.views[wayText(a.way)] ? a.way : way;
     const joined = kind => ({...found.picture[kind], body: found.picture[kind].body.map(k => this.data.parts[k]).join("")});
     const here = writeAddress({...a, way: whole});
     return {
       address: here, command: `zabcheck walk '${here}'`, about: this.data.about, ahead: whole.length - a.at,
-      place: found, picture: {...found.picture, desk: joined("desk"), phone: joined("phone")},
+      place: found, picture: {...found.picture, desk: joined("desk"), phone: joined("phone"), rows: found.picture.rows.map(k => JSON.parse(this.data.parts[k]))},
     };
   }
 }

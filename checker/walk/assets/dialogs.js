@@ -30,7 +30,8 @@ export function cards(list, open) {
   const all = list.map(c => make("li", {}, make("button", {type: "button", class: "card", on: {click: () => { chosen = c.address; find("#dialog").close(); }}},
     make("b", {}, c.title), make("span", {}, c.summary))));
   const dialog = openDialog("Where to begin", make("ul", {class: "cards"}, ...all),
-    make("p", {class: "faint"}, "Your own protocol: zabcheck walk --protocol FILE.py. Any option of a model, a trace file, or a row such as ZK-4643 goes there too."));
+    make("p", {}, make("b", {}, "My file"), ": end this with Ctrl-C, and begin with ", make("code", {}, "zabcheck walk --protocol FILE.py"), "; ", make("code", {}, "zabcheck init FILE.py"), " writes one to begin with."),
+    make("p", {class: "faint"}, "A trace file, a row such as ZK-4643, or any option of a model goes there too: a page may not read files."));
   dialog.addEventListener("close", () => open(chosen), {once: true});
   all[0].firstChild.focus();
 }
@@ -50,13 +51,13 @@ export function jump(backend, view, goal, open) {
 }
 
 function search(backend, view, goal, property, here, open) {
-  return follow(backend, `${property || "Any property"}: looking for a way ${here ? "from here" : "from the beginning"}`,
+  return followJob(backend, `${property || "Any property"}: looking for a way ${here ? "from here" : "from the beginning"}`,
     () => backend.ask("job", {address: view.address, goal, property, here}), there(open));
 }
 
 // A search at work: how far it is, and where it leads. `arrive` shows what came of it; a search with `enough` has that
 // to show also when it is ended early.
-async function follow(backend, title, begin, arrive, enough) {
+async function followJob(backend, title, begin, arrive, enough) {
   const said = make("p", {role: "status"}, "looking ..."), stop = make("button", {type: "button"}, enough ? "Enough" : "Cancel");
   const dialog = openDialog(title, said, stop);
   let job = 0, over = false;
@@ -104,7 +105,7 @@ export async function findState(backend, view, open) {
   field.addEventListener("input", complete);
   const begin = here => {
     asked = field.value;
-    follow(backend, `Looking for a state with ${asked}`, () => backend.ask("search", {address: view.address, expression: asked, here}), there(open));
+    followJob(backend, `Looking for a state with ${asked}`, () => backend.ask("search", {address: view.address, expression: asked, here}), there(open));
   };
   const form = make("form", {on: {submit: event => { event.preventDefault(); begin(false); }}},
     make("label", {for: "expression", class: "check"}, "A state with"), field, near,
@@ -126,7 +127,7 @@ export async function cover(backend, view) {
 
 // Which lines and steps never ran in all that can be looked at from the initial state.
 function everything(backend, view) {
-  follow(backend, "Looking for lines that never run", () => backend.ask("lines", {address: view.address}), found => {
+  followJob(backend, "Looking for lines that never run", () => backend.ask("lines", {address: view.address}), found => {
     const word = found.complete ? "never" : "not yet", missing = found.functions.filter(f => f.never), rest = found.functions.filter(f => !f.never);
     const dialog = openDialog(found.complete ? "Lines that never ran" : "Lines that have not run yet", make("p", {}, make("b", {}, `${found.sentence[0].toUpperCase()}${found.sentence.slice(1)}.`)),
       found.steps.length ? make("p", {}, `Steps that did not run: ${found.steps.join(", ")}.`) : "", ...missing.map(f => source(f, word)),

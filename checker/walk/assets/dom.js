@@ -45,3 +45,8 @@ export function saveAs(name, text, kind) {
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10000);
 }
+
+// The process that is followed; empty: none. Its column, its steps and what happened to it are shown, the rest folded.
+let followed = "";
+export function following() { return followed; }
+export function follow(process) { followed = process; }

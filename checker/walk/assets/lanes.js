@@ -1,5 +1,5 @@
 // The way so far, as lanes: the heads stay in sight, a click on a step goes there.
-import { drawing, find, make } from "./dom.js";
+import { drawing, find, following, make } from "./dom.js";
 
 export function showLanes(view, go) {
   const inside = find("#lanes .inside"), { picture, place } = view;
@@ -18,7 +18,8 @@ export function showLanes(view, go) {
     ground.classList.toggle("chosen", number === place.depth);
     ground.addEventListener("click", () => go(number));
   }
-  inside.append(asText(picture, place.depth, go));
+  const who = view.about.processes.includes(following()) ? following() : "";
+  inside.append(asText(picture, place.depth, who, go));
   find("main").style.setProperty("--lanes", `${drawn.width + 20}px`);
   inside.scrollLeft = left;
   keepInSight(inside, heads, body.querySelector("g.chosen"), drawn.lanes[place.depth - 1]);
@@ -34,9 +35,17 @@ function keepInSight(inside, heads, chosen, lane) {
   else if (here.bottom > frame.bottom) inside.scrollTop += here.bottom - frame.bottom + 8;
 }
 
-function asText(picture, at, go) {
-  const item = (said, number) => make("li", {},
-    make("button", {type: "button", class: "plain", "aria-current": number === at ? "step" : null, on: {click: () => go(number)}}, said));
-  const steps = picture.headlines.map((said, k) => item(`${k + 1}  ${said}`, k + 1));
-  return make("details", {}, make("summary", {}, "The steps as text"), make("ol", {class: "way"}, item("0  the initial state", 0), ...steps));
+// The steps; of a process that is followed those that it took or that changed it, with what they changed of it.
+function asText(picture, at, who, go) {
+  const item = (said, number, ...more) => make("li", {},
+    make("button", {type: "button", class: "plain", "aria-current": number === at ? "step" : null, on: {click: () => go(number)}}, said), ...more);
+  const own = said => new RegExp(`\\b${who}\\b`).test(said);
+  const steps = picture.headlines.map((said, k) => {
+    const [processes, ...changes] = picture.rows[k], mine = who ? changes.filter(own) : [];
+    if (who && !processes.includes(who) && !mine.length) return "";
+    return item(`${k + 1}  ${said}`, k + 1, mine.length ? make("ul", {class: "changes"}, ...mine.map(line => make("li", {}, line))) : "");
+  });
+  const out = make("details", {}, make("summary", {}, who ? `What happened to ${who}` : "The steps as text"), make("ol", {class: "way"}, item("0  the initial state", 0), ...steps.filter(Boolean)));
+  out.open = Boolean(who);
+  return out;
 }

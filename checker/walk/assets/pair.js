@@ -1,7 +1,7 @@
 // Two models side by side: each pane is a page of its own, and this one keeps them on one schedule as long as both have it.
 import { announce, find, make } from "./dom.js";
 import { Refusal } from "./backend.js";
-import { standing } from "./address.js";
+import { readAddress, standing } from "./address.js";
 
 const SIDES = ["left", "right"], BETWEEN = ",,", MOST_NAMED = 6;
 
@@ -25,6 +25,23 @@ export function hearPair(goes, marks) {
   });
 }
 
+// What one model has in its options and the other has not.
+function ownOptions(text, other) {
+  const parts = each => { const a = readAddress(each), out = new Set([a.head]);
+    for (const [name, value] of a.options) {
+      if (name === "variant") for (const part of decodeURIComponent(value).split(",")) out.add(part);
+      else if (name !== "tool" && name !== "made") out.add(`${name} ${decodeURIComponent(value)}`);
+    }
+    return out; };
+  const theirs = parts(other);
+  return [...parts(text)].filter(each => !theirs.has(each));
+}
+
+function modelsSaid(left, right) {
+  const own = [["left", ownOptions(left, right)], ["right", ownOptions(right, left)]].filter(([, names]) => names.length);
+  return own.length ? own.map(([side, names]) => `${side[0].toUpperCase()}${side.slice(1)} alone has ${names.join(", ")}.`).join(" ") : "Both are the same model.";
+}
+
 function differing(fields) {
   if (!fields.length) return "Here their states are the same.";
   return `Here differ: ${fields.slice(0, MOST_NAMED).join(", ")}${fields.length > MOST_NAMED ? ` and ${fields.length - MOST_NAMED} more` : ""}.`;
@@ -44,7 +61,7 @@ export function showPair(backend, text) {
   const leave = make("button", {type: "button", on: {click: () => { history.pushState(null, "", `#${at.left}`); location.reload(); }}}, "Left alone");
   document.title = "Two models side by side - zabcheck walk";
   document.body.className = "pair";
-  find("header").replaceChildren(make("div", {class: "titles"}, make("h1", {}, "Two models side by side"), said),
+  find("header").replaceChildren(make("div", {class: "titles"}, make("h1", {}, "Two models side by side"), make("p", {}, modelsSaid(first, second)), said),
     make("div", {id: "tools", role: "toolbar", "aria-label": "Both"}, make("label", {class: "check", for: "linked"}, link, " both take the same steps"), go, leave, copy));
   find("#bar").remove();
   find("main").replaceChildren(panes.left, panes.right);

@@ -1,11 +1,12 @@
 // The steps that are possible, by process, faults apart.
-import { counted, find, make } from "./dom.js";
+import { counted, find, following, make } from "./dom.js";
 
 const FEW = 4;
 
 export function showSteps(view, take) {
-  const inside = find("#steps .inside"), steps = view.place.steps;
-  find("#steps-title").textContent = steps.length ? `Possible steps (${steps.length})` : "Possible steps";
+  const inside = find("#steps .inside"), steps = view.place.steps, bad = steps.filter(s => s.violates.length || s.fails).length;
+  const red = bad ? make("span", {class: "bad"}, `, ${bad} of them ${bad === 1 ? "violates" : "violate"} a property`) : "";
+  find("#steps-title").replaceChildren(steps.length ? `Possible steps (${steps.length})` : "Possible steps", red);
   inside.replaceChildren();
   if (!steps.length) {
     const failing = view.place.properties.some(p => p.name === "no-runtime-error");
@@ -14,13 +15,18 @@ export function showSteps(view, take) {
       : "No step is possible here: this state is terminal. Backspace goes back."));
     return;
   }
-  for (const group of new Set(steps.map(s => s.group))) {
-    const mine = steps.filter(s => s.group === group);
-    inside.append(
-      make("h3", {class: group === "faults" ? "fault" : ""}, group === "faults" ? "Faults" : group === "environment" ? "Environment" : group),
-      make("ol", {class: "choices"}, ...mine.map(s => choice(s, take))));
-  }
+  const who = view.about.processes.includes(following()) ? following() : "";
+  const mine = steps.filter(s => !who || s.group === who || s.headline.startsWith(`${who}:`)), others = steps.filter(s => !mine.includes(s));
+  inside.append(...groups(mine, take));
+  if (!mine.length) inside.append(make("p", {class: "faint"}, `${who} has no possible step here.`));
+  if (others.length) inside.append(make("details", {}, make("summary", {}, counted(others.length, "step") + " of others"), ...groups(others, take)));
   inside.scrollTop = 0;
+}
+
+function groups(steps, take) {
+  return [...new Set(steps.map(s => s.group))].flatMap(group => [
+    make("h3", {class: group === "faults" ? "fault" : ""}, group === "faults" ? "Faults" : group === "environment" ? "Environment" : group),
+    make("ol", {class: "choices"}, ...steps.filter(s => s.group === group).map(s => choice(s, take)))]);
 }
 
 function choice(s, take) {
