@@ -203,6 +203,7 @@ def test_one_process_is_followed(walked: Walked) -> None:
     walked.visit(f"{address_of(BROKEN).text}&at=3&way=020")
 
     def follow(process: str) -> None:
+        page.run("document.querySelector('#follow').focus()")
         page.run(f"document.querySelector('#follow').value = {process!r}")
         page.run("document.querySelector('#follow').dispatchEvent(new Event('change'))")
 

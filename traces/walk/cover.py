@@ -16,7 +16,9 @@ from typing import Any
 from traces.record.trace import StepWord
 from traces.walk.compare import way_to
 from traces.walk.walker import Place, Walker
+from zabspec.language.kinds import Seq
 from zabspec.language.reference import ERRORS, StateView
+from zabspec.language.schema import Role
 from zabspec.language.source import said_file
 
 __all__ = ["NEVER", "POSSIBLE", "RAN", "CoveredFunction", "Looked", "covered", "looked_at"]
@@ -99,14 +101,32 @@ class Coverage:
         self.functions = functions_of(walker)
         self.entered = 0  # the named steps, a bit each
         self.taken: set[str] = set()
+        layout = walker.layout
+        self.bags = [  # where bags lie, and how: two states that differ in the order of a bag alone are one
+            (at, f.kind.header, f.kind.element.size)
+            for f in layout.schema.fields
+            if f.role is not Role.SCRATCH and isinstance(f.kind, Seq) and f.kind.bag
+            for _, at in layout.elements(f.name)
+        ]
         self.open = {f.__code__: set(lines_of(f)) for f in self.functions}  # lines that have not run yet
+
+    def key(self, state: StateView) -> bytes:
+        """A state, its bags in one order of all."""
+        if not self.bags:
+            return state.key()
+        data = bytearray(state.key())
+        for at, header, size in self.bags:
+            first, count = at + header, int.from_bytes(data[at : at + header], "little")
+            held = sorted(bytes(data[k : k + size]) for k in range(first, first + count * size, size))
+            data[first : first + count * size] = b"".join(held)
+        return bytes(data)
 
     def initial(self) -> bytes:
         """The initial state."""
         with self.noting():
             state = StateView(self.walker.layout)
             self.program.python["initialize"](state)
-        return state.key()
+        return self.key(state)
 
     def after(self, data: bytes, chosen: random.Random | None = None) -> list[bytes]:
         """The states after one.
@@ -132,7 +152,7 @@ class Coverage:
                         pass
                     else:
                         self.note(word, state)
-                        found.append(state.key())
+                        found.append(self.key(state))
                     choices = max(choices, state.choices)
                     choice += 1
         return found if chosen is None or not found else [chosen.choice(found)]

@@ -158,7 +158,8 @@ function showTools() {
 function pressed(event) {
   const free = !event.ctrlKey && !event.metaKey && !event.altKey && !find("#dialog").open;
   const typing = event.target.closest?.("input:not([type=checkbox]), textarea, select");
-  if (!free || !view || typing?.checkVisibility()) return;
+  const chooses = event.target.id === "follow" && /^[1-9]$/.test(event.key);  // the numbers of steps go on there
+  if (!free || !view || (typing?.checkVisibility() && !chooses)) return;
   if (event.target.closest?.(".wide, .inside") === event.target && event.key.startsWith("Arrow")) return;
   if (/^[1-9]$/.test(event.key)) {
     const step = view.place.steps[Number(event.key) - 1];

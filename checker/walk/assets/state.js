@@ -23,7 +23,7 @@ export function showState(view, again) {
 }
 
 function follows(processes, again) {
-  const choose = make("select", {id: "follow", on: {change: event => { follow(event.target.value); again(); find("#steps .take")?.focus({preventScroll: true}); }}},
+  const choose = make("select", {id: "follow", on: {change: event => { follow(event.target.value); again(); find("#follow").focus(); }}},
     make("option", {value: ""}, "everyone"), ...processes.map(p => make("option", {value: p}, p)));
   choose.value = processes.includes(following()) ? following() : "";
   return make("label", {class: "check", for: "follow"}, "follow ", choose);
