@@ -150,3 +150,19 @@ def test_frames_of_a_session_that_there_is(monkeypatch: pytest.MonkeyPatch, tmp_
         assert sum(row["count"] for row in found if row.verdict == "held") > 0
         assert swept.runs.count() == 40
         assert spark.conf.getAll == before
+
+
+@pytest.mark.parametrize(("name", "found"), [("pyspark", "3.5.9"), ("pyspark", "5.0.0"), ("pyspark-client", "3.5.0")])
+def test_another_pyspark_is_refused(name: str, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from traces.spark import session
+
+    def version(of: str) -> str:
+        if of == name:
+            return found
+        raise session.PackageNotFoundError(of)
+
+    monkeypatch.setattr(session, "version", version)
+    with pytest.raises(NoSpark, match=f"this needs {name} 4.0 or a later 4, not {found}"):
+        session.check_installed()
+    found = "4.0.0"
+    session.check_installed()

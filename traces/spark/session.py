@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["LOCAL", "check_installed", "cores", "is_local", "machine_memory", "own_folder", "reason", "session"]
 
 LOCAL = "local[*]"
-LEAST_PYSPARK = 4
+PYSPARK = 4  # whose minor versions do
 REACHABLE = 5.0  # seconds that a standalone master may take to answer
 ENDING = 10.0  # seconds that Java may take to end by itself
 MIB = 1 << 20
@@ -123,15 +123,16 @@ def check_installed(*more: str) -> None:
         more: packages that are needed besides Spark's.
 
     Raises:
-        NoSpark: the extra is not installed.
+        NoSpark: the extra is not installed, or pyspark is another than those that do.
     """
     extra = "`pip install 'zabcheck[spark]'` installs it"
     for name in ("pyspark", "pyarrow", "pandas", *more):
         if find_spec(name) is None:
             raise NoSpark(f"this runs on Spark, and {name} is not installed; {extra}")
-    with contextlib.suppress(PackageNotFoundError):
-        if int(version("pyspark").split(".")[0]) < LEAST_PYSPARK:
-            raise NoSpark(f"this needs pyspark {LEAST_PYSPARK} or later, not {version('pyspark')}; {extra}")
+    for name in ("pyspark", "pyspark-client"):
+        with contextlib.suppress(PackageNotFoundError):
+            if int(version(name).split(".")[0]) != PYSPARK:
+                raise NoSpark(f"this needs {name} {PYSPARK}.0 or a later {PYSPARK}, not {version(name)}; {extra}")
 
 
 def check_reachable(master: str) -> None:

@@ -1,0 +1,149 @@
+"""Events made, written, judged and counted, in one pipeline of Spark's; what it takes, and what a worker holds.
+
+    python -m benchmarks.pipeline [--events 10000000] [--runs 64000] [--kills 0] [--master local[2]]
+
+Runs are copies of one that breaks nothing, with other payloads; in one of a thousand a process delivers the first two
+transactions the other way round. With --kills the pipeline is killed so often at random moments, Java and workers with
+it, and started again; what is left in the end is compared with what has to be there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.frames import Memory
+from benchmarks.judge import NULL, one_run, timed
+from traces.tables.table import COLUMNS, OBSERVED
+
+BROKEN = 1000  # one run of so many
+AT_ONCE = 1 << 16  # rows
+
+
+@dataclass(frozen=True)
+class Make:
+    """What a task does: it makes the rows of runs."""
+
+    txns: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Make the rows of numbered runs."""
+        whole = one_run(self.txns, 3)
+        wrong = {name: values.copy() if name != "kind" else values for name, values in whole.items()}
+        at = [k for k, kind in enumerate(whole["kind"]) if kind == "abdeliver" and whole["process"][k] == 2][:2]
+        for name in ("epoch", "counter", "identity"):
+            wrong[name][at] = whole[name][at[::-1]]
+        size = len(whole["kind"])
+        for batch in batches:
+            runs = batch.column(0).to_numpy()
+            for k in range(0, len(runs), max(1, AT_ONCE // size)):
+                some = runs[k : k + max(1, AT_ONCE // size)]
+                yield from rows(some, whole, wrong, size)
+
+
+def rows(runs: Any, whole: dict[str, Any], wrong: dict[str, Any], size: int) -> Iterator[pa.RecordBatch]:
+    """The rows of some runs."""
+    bad = np.repeat(runs % BROKEN == 7, size)
+    columns: list[pa.Array] = []
+    for name, is_text, *_ in COLUMNS:
+        if name == "kind":
+            columns.append(pa.array(list(whole["kind"]) * len(runs), pa.string()))
+        elif name == "message":
+            first = [",".join(OBSERVED)] + [None] * (size - 1)
+            columns.append(pa.array(first * len(runs), pa.string()))
+        elif is_text:
+            columns.append(pa.nulls(size * len(runs), pa.string()))
+        else:
+            values = np.tile(whole[name], len(runs)) if name in whole else np.full(size * len(runs), NULL)
+            if name in wrong:
+                values = np.where(bad, np.tile(wrong[name], len(runs)), values)
+            if name == "run":
+                values = np.repeat(runs, size)
+            if name == "row":
+                values = np.tile(np.arange(size), len(runs))
+            if name == "digest":
+                identity = np.where(bad, np.tile(wrong["identity"], len(runs)), np.tile(whole["identity"], len(runs)))
+                values = np.where(identity == NULL, NULL, identity * 7919 + np.repeat(runs, size))
+            columns.append(pa.array(values.astype(np.int64), pa.int64(), mask=values == NULL))
+    yield pa.RecordBatch.from_arrays(columns, names=[name for name, *_ in COLUMNS])
+
+
+def pipeline(folder: Path, events: int, runs: int, master: str) -> None:
+    """Make the tables."""
+    from traces.spark.guest import workers
+    from traces.spark.session import session
+    from zabcheck.spark import judge
+
+    columns = ", ".join(f"{name} {'string' if is_text else 'bigint'}" for name, is_text, *_ in COLUMNS)
+    txns = max(2, (events // runs - 8) // 6)
+    tasks = max(2, events // 1_000_000)
+    with session(master) as spark, workers(spark), Memory() as memory:
+        steps = {
+            "made": lambda: spark.range(0, runs, 1, tasks).mapInArrow(Make(txns), columns)
+            .write.mode("overwrite").parquet(f"{folder}/events"),
+            "judged": lambda: judge(spark.read.parquet(f"{folder}/events"), together=True)
+            .write.mode("overwrite").parquet(f"{folder}/verdicts"),
+            "counted": lambda: spark.read.parquet(f"{folder}/verdicts").groupBy("property", "verdict").count()
+            .coalesce(1).orderBy("property", "verdict").write.mode("overwrite").parquet(f"{folder}/rates"),
+        }  # fmt: skip
+        for name, step in steps.items():
+            began = time.monotonic()
+            seconds, _ = timed(step)
+            print(f"{name}: {seconds:.1f} s of processor time, {time.monotonic() - began:.1f} s", flush=True)
+        count = spark.read.parquet(f"{folder}/events").count()
+        found = {tuple(r) for r in spark.read.parquet(f"{folder}/rates").collect()}
+        bad = sum(n for _, verdict, n in found if verdict == "violated")
+        whole = {sum(n for p, _, n in found if p == name) for name in {p for p, *_ in found}}
+    wanted = len(range(7, runs, BROKEN))
+    total = [n for p, v, n in found if (p, v) == ("total-order", "violated")]
+    print(f"{count:,} events of {runs:,} runs; {bad:,} verdicts violated; a worker held at most {memory.most:,} MiB")
+    print(
+        "as it has to be" if whole == {runs} and total == [wanted] else f"NOT AS IT HAS TO BE: {whole} {total} {wanted}"
+    )
+
+
+def killed(words: list[str], kills: int, least: float, most: float) -> None:
+    """Run a program, killed so often."""
+    for k in range(kills + 1):
+        process = subprocess.Popen(words, start_new_session=True)
+        if k < kills:
+            try:
+                process.wait(random.uniform(least, most))
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description="Events made, judged and counted in one pipeline.")
+    options.add_argument("--events", type=int, default=10_000_000)
+    options.add_argument("--runs", type=int, default=64_000)
+    options.add_argument("--kills", type=int, default=0)
+    options.add_argument("--within", type=float, default=60.0, help="seconds within which it is killed")
+    options.add_argument("--master", default="local[2]")
+    options.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    chosen = options.parse_args()
+    if chosen.folder:
+        pipeline(chosen.folder, chosen.events, chosen.runs, chosen.master)
+        return
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        words = [sys.executable, "-m", "benchmarks.pipeline", "--folder", folder, "--master", chosen.master]
+        words += ["--events", str(chosen.events), "--runs", str(chosen.runs)]
+        killed(words, chosen.kills, 5.0, chosen.within)
+
+
+if __name__ == "__main__":
+    main()
