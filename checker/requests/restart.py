@@ -53,112 +53,75 @@ def not_begun(exploration: Exploration) -> str:
 
 
 def reduced(task: EngineTask, code: Compiled, threads: int) -> Exploration:
-    """Explore a model in full if it is small, and else with reductions.
+    """Explore a model in full if it is small. A large one is explored again: with ample sets, which leave out states;
+    where that does not decide all that a full search would, with sleep sets, which leave out transitions.
 
-    A search in full ends at `SMALL` states, and then reductions begin. Where its levels grow steeply long before that,
-    and every premise is met, they begin at once. What that finds is the answer if it decides everything, and visits so
-    many states that the model is large; otherwise the search in full is made up for.
-
-    Args:
-        code: the model in machine code.
-
-    Raises:
-        RuntimeError: as `restarted`.
-    """
-    from checker.explore.breadth_first import Explorer
-    from checker.explore.growing import Growing
-    from checker.explore.reducible import why_not_narrowed
-
-    limits = task.limits
-    most = first_limits(limits)
-    begun: Exploration | None = None
-    if limits.max_states is None and not why_not_narrowed(code.model):
-        growing = Growing(code, threads)
-        first = task.run(growing, most)
-        if not growing.grown:
-            return restarted(task, code, growing, first) if outgrown(first, limits) else first
-        growing.forget()
-        begun = begun_early(task, code, first, threads)
-        if begun is not None:
-            from checker.explore.ample import conclusive
-
-            if conclusive(begun) and begun.distinct >= SMALL:
-                return begun
-            if begun.stopped and not begun.apart:
-                return restarted(task, code, growing, first, begun)
-    engine = Explorer(code, threads)
-    first = task.run(engine, most)
-    return restarted(task, code, engine, first, begun) if outgrown(first, limits) else first
-
-
-def begun_early(task: EngineTask, code: Compiled, first: Exploration, threads: int) -> Exploration | None:
-    """Return what a search with ample sets and classes comes to that begins before a model has shown that it is large;
-    None: some premise is still to be met, which a longer search in full may meet."""
-    from checker.search.premises import depths_by_walks
-
-    try:
-        unmet = {p.name for p in code.properties if p.name not in first.witnessed}
-        walked = depths_by_walks(code.model, code.properties, unmet) if unmet else {}
-        if unmet - walked.keys():
-            return None
-        exploration = narrowed(code.model, code.properties, (), searching(task, code.symmetry, threads))
-    except KeyboardInterrupt:  # while a model was made ready
-        return replace(first, stopped="interrupted")
-    exploration.add_first(first)
-    exploration.add_walked(walked)
-    return exploration
-
-
-def restarted(
-    task: EngineTask, code: Compiled, engine: Explorer, first: Exploration, begun: Exploration | None = None
-) -> Exploration:
-    """Explore a large model again: with ample sets, which leave out states; where that does not decide all that a full
-    search would, with sleep sets, which leave out transitions.
+    A model is large if a search in full finds `SMALL` states. Where its levels grow steeply long before that, and every
+    premise is met, it is taken to be large at once. What is found then is the answer if it decides everything, and
+    visits so many states that the model is large; otherwise the search in full is made up for.
 
     Args:
         code: the model in machine code.
-        engine: the one that explored it so far; `first`: its result.
-        begun: what the search with ample sets came to, if it was made already.
 
     Raises:
         RuntimeError: one search found a violation that the other did not, which is an error of zabcheck.
     """
-    from checker.explore.ample import conclusive
-    from checker.explore.reduced import ReducedExplorer
+    from checker.explore.breadth_first import Explorer
+    from checker.explore.growing import GROWS, Growing
     from checker.explore.reducible import why_not_narrowed
-    from checker.explore.reduction import Reducing
-    from checker.search.premises import depths_by_walks
 
-    threads, model, judged, limits = engine.threads, code.model, code.properties, task.limits
-    suspected: tuple[str, ...] = ()
-    one, error, ample_off = False, "", ""
-    engine.forget()
+    model, judged, limits = code.model, code.properties, task.limits
+    narrow = limits.max_states is None and not why_not_narrowed(model)
+    most = first_limits(limits)
+    engine: Explorer = Growing(code, threads) if narrow else Explorer(code, threads)
+    first = task.run(engine, most)
+    early, search = first.stopped == GROWS, searching(task, code.symmetry, threads)
+    found: Exploration | None = None
+
+    def told(r: Exploration) -> Exploration:
+        """Return a result, with what a search with ample sets has found broken where it says of nothing how."""
+        if found is None or r.violations:
+            return r
+        broken = found.suspected or tuple(found.violations)
+        if r.complete and (broken or found.error):
+            other = "sleep sets" if r.reduced else "every state"
+            raise RuntimeError(f"{found.error or ' and '.join(broken)} with ample sets, and not with {other}")
+        return replace(r, suspected=broken, suspects_one=found.suspects_one)
+
     try:
-        if not (why_not_narrowed(model) or limits.max_states is not None or first.violations or first.error):
-            walked: dict[str, int] = {}
-            if begun is None:
-                unmet = {p.name for p in judged if p.name not in first.witnessed}
-                walked = depths_by_walks(model, judged, unmet) if unmet else {}
-                begun = narrowed(model, judged, unmet - walked.keys(), searching(task, code.symmetry, threads))
-            exploration = begun
-            exploration.add_first(first)
-            exploration.add_walked(walked)
-            if conclusive(exploration):
-                return exploration
-            suspected = exploration.suspected or tuple(exploration.violations)
-            one, error, ample_off = exploration.suspects_one, exploration.error, exploration.ample_off
-            if exploration.stopped and not exploration.apart:
-                found = further(first, exploration)
-                return replace(found, suspected=suspected, suspects_one=one, violations=first.violations)
-        explorer = ReducedExplorer(Reducing(model, judged, code.symmetry), threads)
-        exploration = replace(task.run(explorer), ample_off=ample_off)
+        while early or outgrown(first, limits):
+            engine.forget()
+            if narrow and not (first.violations or first.error):
+                from checker.explore.ample import conclusive
+                from checker.search.premises import depths_by_walks
+
+                walked: dict[str, int] = {}
+                if found is None:
+                    unmet = {p.name for p in judged if p.name not in first.witnessed}
+                    walked = depths_by_walks(model, judged, unmet) if unmet else {}
+                    unmet -= walked.keys()
+                    found = None if early and unmet else narrowed(model, judged, unmet, search)
+                if found is not None:
+                    found.add_first(first)
+                    found.add_walked(walked)
+                    if conclusive(found) and (not early or found.distinct >= SMALL):
+                        return found
+                    if found.stopped and not found.apart:
+                        return told(replace(further(first, found), violations=first.violations))
+            if not early:
+                break
+            early, engine = False, Explorer(code, threads)
+            first = task.run(engine, most)
+        else:
+            return told(first)
+        from checker.explore.reduced import ReducedExplorer
+        from checker.explore.reduction import Reducing
+
+        exploration = task.run(ReducedExplorer(Reducing(model, judged, code.symmetry), threads))
+        exploration.ample_off = found.ample_off if found is not None else ""
     except KeyboardInterrupt:  # while a model was made ready
-        return replace(first, stopped="interrupted", suspected=suspected, suspects_one=one)
-    if exploration.complete and (suspected or error) and not exploration.violations:
-        raise RuntimeError(f"{error or ' and '.join(suspected)} with ample sets, and not with sleep sets")
-    if exploration.violations:
-        suspected, one = (), False
-    return replace(further(first, exploration), suspected=suspected, suspects_one=one)
+        return told(replace(first, stopped="interrupted"))
+    return told(further(first, exploration))
 
 
 def searching(task: EngineTask, symmetry: bool, threads: int) -> Search:
