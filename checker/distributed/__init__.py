@@ -1,5 +1,6 @@
-"""Breadth-first exploration on Spark; each fingerprint has an owner, which keeps the states it has not seen before.
+"""Breadth-first exploration on Spark; each fingerprint has an owner, which says whether it was seen before.
 
-Start with `explore.py`, which goes level by level. Tasks expand parts of a level with the explorer's own kernel
-(`expand.py`), and owners absorb what they are sent (`absorb.py`). A level is committed by one rename (`checkpoint.py`).
+Start with `explore.py`, which goes level by level. Tasks expand shares of a level with the explorer's own kernel
+(`expand.py`), owners say which fingerprints are new (`absorb.py`), and the tasks keep these states (`keep.py`). A level
+is committed by one rename (`checkpoint.py`).
 """

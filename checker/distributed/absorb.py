@@ -1,138 +1,222 @@
-"""The second half of a level, in a task: an owner takes what was sent to it, keeps what it has not
-seen before, and writes its part of the next level.
+"""The second third of a level, in a task: an owner says which of the fingerprints that it is asked about are new, and
+keeps these.
+
+Of equal ones the first is new, in the order of the tasks and of what each found, so the answer depends on no order in
+which messages come. Memory is bounded: fingerprints beyond a limit are put on disk, shared out by their next bits, and
+are looked at share by share.
 """
 
 from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterable, Iterator
-from itertools import groupby
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import chain, groupby
+from typing import IO, Any
 
 import numpy as np
-import pyarrow as pa
 
-from checker.distributed.checkpoint import Level, Part, folder_of
+from checker.distributed.checkpoint import Level, folder_of
 from checker.distributed.code import ExplorationTask
-from checker.distributed.expand import REPORT_CELL
+from checker.distributed.files import File
 from checker.distributed.fingerprints import Fingerprints, concatenated, distinct, known, merge_slices, to_merge
-from checker.distributed.storage import File, Storage
-from checker.distributed.workspace import Row, packed_array
-from checker.explore.kernel import MANY
+from checker.distributed.storage import Storage
+from checker.distributed.workspace import Row
 from checker.explore.memory import peak_bytes
+from zabspec.temporary import unseen_file
 
-NOTHING = File("", 0, 0, 0)
+__all__ = ["MEMORY", "absorbed", "run_of", "write_run"]
 
-__all__ = ["absorbed", "run_of", "write_run"]
+MEMORY = 256 << 20  # bytes of fingerprints that an owner holds before it puts them on disk
+SHARES_BITS = 6  # of a fingerprint, behind those that say whose it is
+ORDER_BITS = 40  # of an order: the place among what a task found; above them its number
 
 
 def absorbed(
-    question: ExplorationTask, storage: Storage, level: Level, rows: Iterable[Row]
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """What each owner among the rows makes of them. The driver counts what it gets from here, and nothing else."""
-    by_owner = sorted(rows, key=lambda row: (row["owner"], row["cell"], row["source"], row["number"]))
-    for owner, mine in groupby(by_owner, key=lambda row: int(row["owner"])):
-        yield owner, Owner(question, storage, level, owner).take(list(mine))
-
-
-def numbers(rows: Iterable[Row], column: str, kind: Any) -> Any:
-    """A column of all rows, one after the other."""
-    return np.frombuffer(b"".join(row[column] for row in rows), kind)
-
-
-def chosen(rows: Iterable[Row], kept: Any) -> Iterator[Any]:
-    """The packed states at these places, message by message: they are most of what an owner holds, and
-    are not to be held twice."""
-    first = at = 0
+    question: ExplorationTask, storage: Storage, level: Level, rows: Iterable[Row], memory: int = MEMORY
+) -> Iterator[Row]:
+    """Answer for each owner among the rows; gives a message to each task that asked, and each owner's report, which
+    goes to the task of the same number."""
+    owners: dict[int, Owner] = {}
+    asked: dict[int, list[Row]] = {}
     for row in rows:
-        sizes = np.frombuffer(row["sizes"], np.uint16)
-        end = int(np.searchsorted(kept, first + len(sizes)))
-        if end > at:
-            states = packed_array(row["states"], sizes).take(pa.array(kept[at:end] - first))
-            offsets = np.frombuffer(states.buffers()[1], np.int64, end - at + 1)
-            yield memoryview(states.buffers()[2])[offsets[0] : offsets[-1]]
-        first, at = first + len(sizes), end
-        del row["states"]
+        owner = owners.setdefault(row["owner"], Owner(question, storage, level, row["owner"]))
+        if "report" in row:
+            asked.setdefault(row["owner"], []).append(row)
+        else:
+            owner.take(row)
+            if sum(one.held for one in owners.values()) > memory:
+                max(owners.values(), key=lambda one: one.held).spill()
+    for number, owner in sorted(owners.items()):
+        yield from owner.answers()
+        yield from asked.get(number, ())
 
 
+@dataclass
+class Asked:
+    """What one task asks of an owner: how many fingerprints, and where they lie among all that it found."""
+
+    source: int
+    first: int
+    count: int
+    new: Any = None  # a mask
+
+    @property
+    def order(self) -> int:
+        return self.source << ORDER_BITS | self.first
+
+
+@dataclass
 class Owner:
-    """One owner, at the end of one level."""
+    """One owner, at the end of one level.
 
-    def __init__(self, question: ExplorationTask, storage: Storage, level: Level, owner: int) -> None:
-        self.question = question
-        self.storage = storage
-        self.runs = level.parts[owner].runs
-        # no other attempt at this has the same name
-        self.name = f"{folder_of(level.depth + 1)}/{owner:04}-{uuid.uuid4().hex[:12]}"
+    Attributes:
+        held: bytes of fingerprints that are in memory.
+    """
 
-    def written(self, kind: str, pieces: Iterable[Any], count: int) -> File:
-        """A file of the next level; nothing is an empty name."""
-        return self.storage.write(f"{self.name}.{kind}", pieces, count) if count else NOTHING
+    question: ExplorationTask
+    storage: Storage
+    level: Level
+    number: int
+    asked: list[Asked] = field(default_factory=list)
+    columns: list[tuple[Asked, Fingerprints]] = field(default_factory=list)
+    spilled: list[IO[bytes]] = field(default_factory=list)
+    held: int = 0
+    cpu: float = 0.0
 
-    def take(self, rows: list[Row]) -> dict[str, Any]:
-        """Write the owner's part of the next level; returns what is to be known of it."""
+    @property
+    def words(self) -> int:
+        """Of a fingerprint and its order, in a file."""
+        return 3 if self.question.wide else 2
+
+    def take(self, row: Row) -> None:
+        """Note what a task asks."""
         cpu = time.process_time()
-        reports = [row["report"] for row in rows if row["cell"] == REPORT_CELL]
-        rows = [row for row in rows if row["cell"] != REPORT_CELL]
-        kept, new = self.unseen(rows)
-        raw = len(kept)
-        if self.question.symmetry:
-            renamings = self.question.configuration.renamings
-            same = numbers(rows, "renamings", np.uint8)[kept].astype(np.int64)
-            raw = int(np.sum(np.where(same < MANY, renamings // same, same - MANY)))
-        part = Part(
-            self.written("states", chosen(rows, kept), len(kept)),
-            self.written("pred", [numbers(rows, "keys", np.uint64)[kept]], len(kept)),
-            self.with_run(new),
-        )
-        return {
-            "part": part,
-            "raw": raw,
-            "broken": self.broken(rows, kept),
-            "reports": reports,
-            "cpu": time.process_time() - cpu,
-            "memory": peak_bytes(),
-        }
+        second = np.frombuffer(row["seconds"], np.uint64) if self.question.wide else None
+        prints = Fingerprints(np.frombuffer(row["fingerprints"], np.uint64), second)
+        one = Asked(row["source"], row["first"], len(prints))
+        self.asked.append(one)
+        self.columns.append((one, prints))
+        self.held += 8 * len(prints) * self.words
+        self.cpu += time.process_time() - cpu
 
-    def unseen(self, rows: list[Row]) -> tuple[Any, Fingerprints]:
-        """The places of the states not seen before, each where it was first met, and their
-        fingerprints in order."""
-        first = numbers(rows, "fingerprints", np.uint64)
-        second = numbers(rows, "seconds", np.uint64) if self.question.wide else None
-        wanted, places = distinct(Fingerprints(first, second))
-        for file in reversed(self.runs):
+    def in_order(self) -> tuple[Fingerprints, Any]:
+        """All fingerprints in memory, with the order of each."""
+        self.columns.sort(key=lambda column: column[0].order)
+        prints = concatenated([column for _, column in self.columns], self.question.wide)
+        none = [np.empty(0, np.uint64)]
+        orders = np.concatenate(
+            [np.arange(a.order, a.order + a.count, dtype=np.uint64) for a, _ in self.columns] or none
+        )
+        self.columns, self.held = [], 0
+        return prints, orders
+
+    def share_of(self, first: Any) -> Any:
+        """The share of each fingerprint: the bits behind those that say whose it is."""
+        owners = self.question.parts.bit_length() - 1
+        return (first << np.uint64(owners)) >> np.uint64(64 - SHARES_BITS)
+
+    def spill(self) -> None:
+        """Put what is in memory on disk, share by share."""
+        cpu = time.process_time()
+        prints, orders = self.in_order()
+        if not self.spilled:
+            self.spilled = [unseen_file("fingerprints") for _ in range(1 << SHARES_BITS)]
+        shares = self.share_of(prints.first)
+        for k, file in enumerate(self.spilled):
+            mine = shares == k
+            if mine.any():
+                columns = [prints.first[mine], orders[mine]] + ([] if prints.second is None else [prints.second[mine]])
+                file.write(np.stack(columns, axis=1).tobytes())
+        self.cpu += time.process_time() - cpu
+
+    def pieces(self) -> Iterator[tuple[Fingerprints, Any]]:
+        """All fingerprints, with the order of each: in one piece, or share by share, these in order of the first."""
+        if not self.spilled:
+            yield self.in_order()
+            return
+        self.spill()
+        for file in self.spilled:
+            file.seek(0)
+            rows = np.frombuffer(file.read(), np.uint64).reshape(-1, self.words)
+            file.close()
+            rows = rows[np.argsort(rows[:, 1], kind="stable")]
+            columns = [np.ascontiguousarray(rows[:, k]) for k in range(self.words)]
+            yield Fingerprints(columns[0], columns[2] if self.question.wide else None), columns[1]
+
+    def answers(self) -> Iterator[Row]:
+        """Say what is new, and keep it as a run."""
+        cpu = time.process_time()
+        self.asked.sort(key=lambda one: one.order)
+        starts = np.array([one.order for one in self.asked], np.uint64)
+        for one in self.asked:
+            one.new = np.zeros(one.count, np.bool_)
+        runs = self.level.parts[self.number].runs
+        with ExitStack() as stack:
+            kept: list[Fingerprints] = []
+            on_disk = stack.enter_context(unseen_file("fingerprints")) if self.spilled else None
+            for prints, orders in self.pieces():
+                new, places = self.unseen(prints, runs)
+                self.note(starts, np.sort(orders[places]))
+                if on_disk is None:
+                    kept.append(new)
+                elif len(new):
+                    kept.append(mapped(on_disk, new))
+            runs = self.with_run(kept, runs)
+        report = {"runs": runs, "cpu": self.cpu + time.process_time() - cpu, "memory": peak_bytes()}
+        for source, several in groupby(self.asked, key=lambda one: one.source):
+            answers = [(one.first, one.count, np.packbits(one.new).tobytes()) for one in several]
+            yield {"source": source, "answers": answers}
+        yield {"source": self.number, "absorbed": report}
+
+    def note(self, starts: Any, orders: Any) -> None:
+        """Note that these, in order, are new."""
+        if not len(orders):
+            return
+        which = np.searchsorted(starts, orders, side="right") - 1
+        cuts = np.flatnonzero(np.diff(which, prepend=-1))
+        for a, b in zip(cuts, [*cuts[1:], len(which)], strict=True):
+            one = self.asked[which[a]]
+            one.new[(orders[a:b] - np.uint64(one.order)).astype(np.int64)] = True
+
+    def unseen(self, prints: Fingerprints, runs: Sequence[File]) -> tuple[Fingerprints, Any]:
+        """Of some fingerprints those not seen before, sorted, and the place where each is first met."""
+        wanted, places = distinct(prints)
+        for file in reversed(runs):
             if not len(wanted):
                 break
             new = ~known(run_of(self.storage.mapped(file), file, self.question.wide), wanted)
             wanted, places = wanted[new], places[new]
-        return np.sort(places), wanted
+        return wanted, places
 
-    def with_run(self, new: Fingerprints) -> tuple[File, ...]:
-        """The owner's runs with a new one, which is merged with those not much larger."""
-        if not len(new):
-            return self.runs
-        n = to_merge([run.count for run in self.runs], len(new))
-        kept, younger = self.runs[: len(self.runs) - n], self.runs[len(self.runs) - n :]
+    def with_run(self, new: list[Fingerprints], runs: tuple[File, ...]) -> tuple[File, ...]:
+        """The owner's runs with a new one, which is merged with those not much larger.
+
+        Args:
+            new: its pieces, in order.
+        """
+        count = sum(map(len, new))
+        if not count:
+            return runs
+        n = to_merge([run.count for run in runs], count)
+        kept, younger = runs[: len(runs) - n], runs[len(runs) - n :]
         wide = self.question.wide
-        runs = [run_of(self.storage.read(file), file, wide) for file in younger]
-        return (*kept, write_run(self.storage, self.name + ".run", [*runs, new], wide))
+        name = f"{folder_of(self.level.depth + 1)}/{self.number:05}-{uuid.uuid4().hex[:12]}.run"
+        merged = [run_of(self.storage.read(file), file, wide) for file in younger]
+        return (*kept, write_run(self.storage, name, [*merged, *new], wide))
 
-    def broken(self, rows: list[Row], kept: Any) -> dict[int, int]:
-        """For each property that a new state breaks, the first such state's place in the part."""
-        out: dict[int, int] = {}
-        first = 0
-        for row in rows:
-            for at, mask in np.frombuffer(row["broken"], np.int64).reshape(-1, 2).tolist():
-                place = int(np.searchsorted(kept, first + at))
-                if place == len(kept) or kept[place] != first + at:
-                    continue  # met before, by another way
-                while mask:
-                    k = (mask & -mask).bit_length() - 1
-                    out[k] = min(out.get(k, place), place)
-                    mask &= mask - 1
-            first += len(row["sizes"]) // 2
-        return out
+
+def mapped(file: IO[bytes], prints: Fingerprints) -> Fingerprints:
+    """Fingerprints that lie in a file, not in memory."""
+    at, n = file.seek(0, 2), len(prints)
+    for column in (prints.first, prints.second):
+        if column is not None:
+            file.write(column.tobytes())
+    file.flush()
+    of = np.memmap(file, np.uint64, "r", at, (n if prints.second is None else 2 * n,))
+    return Fingerprints(of[:n], None if prints.second is None else of[n:])
 
 
 def run_of(buffer: Any, file: File, wide: bool) -> Fingerprints:
@@ -144,7 +228,7 @@ def run_of(buffer: Any, file: File, wide: bool) -> Fingerprints:
 def write_run(storage: Storage, name: str, runs: list[Fingerprints], wide: bool) -> File:
     """A run of runs that have nothing in common."""
     count = sum(map(len, runs))
-    if not wide:
-        return storage.write(name, (piece.first for piece in merge_slices(runs)), count)
-    whole = concatenated(list(merge_slices(runs)), wide)
-    return storage.write(name, (whole.first, whole.second), count)
+    pieces: Iterator[Any] = (piece.first for piece in merge_slices(runs))
+    if wide:
+        pieces = chain(pieces, (piece.second for piece in merge_slices(runs)))
+    return storage.write(name, pieces, count)

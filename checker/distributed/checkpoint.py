@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from checker.distributed.storage import Storage
     from checker.explore.result import Limits
 
-__all__ = ["Checkpoint", "Level", "Part", "Refused", "check_same", "files_of"]
+__all__ = ["Checkpoint", "Level", "Part", "Piece", "Refused", "check_same", "files_of", "located"]
 
 FORMAT = 1
 PREDECESSOR = 8  # bytes: see `fingerprints.split_key`
@@ -40,17 +40,19 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Part:
-    """One owner's part of a level.
+    """One part of a level: what a task has found, and the fingerprints of the owner with its number.
 
     Attributes:
         states: packed, in the order of the level.
         predecessors: a key each, in the same order.
-        runs: all its fingerprints so far, the oldest run first.
+        runs: all fingerprints of the owner so far, the oldest run first.
+        blocks: where states may be shared out: of each piece of `states` how many, and how many bytes.
     """
 
     states: File
     predecessors: File
     runs: tuple[File, ...]
+    blocks: tuple[tuple[int, int], ...] = ()
 
     @property
     def count(self) -> int:
@@ -59,7 +61,23 @@ class Part:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Part:
         runs = tuple(File(**run) for run in data["runs"])
-        return cls(File(**data["states"]), File(**data["predecessors"]), runs)
+        blocks = tuple((int(count), int(size)) for count, size in data.get("blocks", ()))
+        return cls(File(**data["states"]), File(**data["predecessors"]), runs, blocks)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some states of a level that lie together.
+
+    Attributes:
+        part: where they lie; `at`: from which byte of its states on.
+        first: the place of the first of them there; `count`: how many they are.
+    """
+
+    part: int
+    at: int
+    first: int
+    count: int
 
 
 @dataclass
@@ -95,6 +113,22 @@ class Level:
     def size(self) -> int:
         """How many states it has."""
         return self.levels[-1]
+
+    def shares(self) -> list[list[Piece]]:
+        """What each task expands: as many states as the others, but for a block."""
+        out: list[list[Piece]] = [[] for _ in self.parts]
+        total, before = sum(part.count for part in self.parts), 0
+        for k, part in enumerate(self.parts):
+            at = first = 0
+            for count, size in part.blocks:
+                mine = out[before * len(self.parts) // total]
+                if mine and mine[-1].part == k:
+                    last = mine.pop()
+                    mine.append(Piece(k, last.at, last.first, last.count + count))
+                else:
+                    mine.append(Piece(k, at, first, count))
+                at, first, before = at + size, first + count, before + count
+        return out
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Level:
@@ -220,8 +254,11 @@ class Checkpoint(Generic[Where]):
 
     # --- the way back ------------------------------------------------------------------------------
 
-    def ordinals(self, level: Level, owner: int, index: int) -> list[int]:
+    def ordinals(self, level: Level, part: int, index: int) -> list[int]:
         """For each step from the initial state to a state of a level: which successor it is.
+
+        Args:
+            part, index: where the state lies.
 
         Raises:
             Damaged, Refused: what is needed for it is not there.
@@ -230,12 +267,21 @@ class Checkpoint(Generic[Where]):
 
         out: list[int] = []
         while level.depth:
-            file = level.parts[owner].predecessors
-            word = self.storage.part(file, PREDECESSOR * index, PREDECESSOR)
-            owner, index, ordinal = split_key(int.from_bytes(word, "little"))
+            word = self.storage.part(level.parts[part].predecessors, PREDECESSOR * index, PREDECESSOR)
+            place, ordinal = split_key(int.from_bytes(word, "little"))
             out.insert(0, ordinal)
             _, level = self.load(level.depth - 1)
+            part, index = located(level, part, place)
         return out
+
+
+def located(level: Level, share: int, place: int) -> tuple[int, int]:
+    """Return the part, and the place there, of a state by its place in what a task expanded."""
+    for piece in level.shares()[share]:
+        if place < piece.count:
+            return piece.part, piece.first + place
+        place -= piece.count
+    raise IndexError(f"task {share} expanded no such state")
 
 
 def files_of(level: Level) -> list[File]:

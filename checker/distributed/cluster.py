@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from checker.distributed.absorb import absorbed
+from checker.distributed.absorb import MEMORY, absorbed
 from checker.distributed.checkpoint import Checkpoint, Level
 from checker.distributed.code import ExplorationTask, code_for
 from checker.distributed.expand import expanded
+from checker.distributed.keep import kept
 from checker.distributed.storage import Damaged, File, Storage
 from checker.distributed.workspace import Row
 
@@ -36,8 +37,10 @@ class Cancelled(Exception):
 class Here:
     """Runs the tasks of a level one after the other in this process: for levels that are not worth a job."""
 
+    memory = MEMORY
+
     def level(self, question: ExplorationTask, storage: Storage, level: Level, watch: Watch) -> list[dict[str, Any]]:
-        """Expand a level; returns what every owner made of it.
+        """Expand a level; returns what every task keeps of it, by part.
 
         Raises:
             Cancelled: `watch` said so.
@@ -47,23 +50,26 @@ class Here:
             if not watch(source / question.parts):
                 raise Cancelled
             rows += expanded(question, storage, level, source)
-        return [result for _, result in absorbed(question, storage, level, rows)]
+        answers = absorbed(question, storage, level, rows, self.memory)
+        return [result for _, result in kept(question, storage, level, answers)]
 
 
 class Cluster:
-    """Runs the tasks of a level as a Spark job of two stages: expand, send to the owners, absorb.
+    """Runs the tasks of a level as a Spark job of three stages: expand, ask the owners what is new, keep that.
 
     Args:
         worth: states that make a task worth its while; one task takes several parts of a small level.
+        memory: bytes of fingerprints that a task holds before it puts them on disk.
     """
 
-    def __init__(self, spark: SparkSession, worth: int = WORTH) -> None:
+    def __init__(self, spark: SparkSession, worth: int = WORTH, memory: int = MEMORY) -> None:
         self.spark = spark
         self.worth = worth
+        self.memory = memory
         self._sources: dict[tuple[int, int], Any] = {}
 
     def level(self, question: ExplorationTask, storage: Storage, level: Level, watch: Watch) -> list[dict[str, Any]]:
-        """Expand a level; returns what every owner made of it.
+        """Expand a level; returns what every task keeps of it, by part.
 
         Raises:
             Cancelled: `watch` said so.
@@ -71,15 +77,16 @@ class Cluster:
         """
         parts = question.parts
         tasks = max(1, min(parts, level.size // self.worth))
-        expand, absorb = self.tasks(question, storage, level.depth)
+        expand, absorb, keep = self.tasks(question, storage, level.depth)
         # plain RDDs: there is nothing to plan in this, and a level takes half the time that it does as a DataFrame
         found = self.sources(parts, tasks).mapPartitions(expand)
-        job = found.partitionBy(tasks, int).values().mapPartitions(absorb)
-        answers = self.collected(job, f"zabcheck level {level.depth + 1}", 2 * tasks, watch)
+        new = found.partitionBy(tasks, int).values().mapPartitions(absorb)
+        job = new.partitionBy(tasks, int).values().mapPartitions(keep)
+        answers = self.collected(job, f"zabcheck level {level.depth + 1}", 3 * tasks, watch)
         by_owner = dict(answers)
         if sorted(by_owner) != list(range(parts)) or len(answers) != parts:
-            raise RuntimeError(f"{parts} owners were to answer, and {len(answers)} answers came")
-        return [by_owner[owner] for owner in range(parts)]
+            raise RuntimeError(f"{parts} tasks were to answer, and {len(answers)} answers came")
+        return [by_owner[part] for part in range(parts)]
 
     def damage(self, storage: Storage, files: Sequence[File]) -> str:
         """What is wrong with the first of these files that is not what was written; empty: nothing."""
@@ -100,21 +107,26 @@ class Cluster:
             self._sources[parts, tasks] = self.spark.sparkContext.parallelize(range(parts), tasks)
         return self._sources[parts, tasks]
 
-    def tasks(self, question: ExplorationTask, storage: Storage, depth: int) -> tuple[Task, Task]:
-        """What the two stages do. They find the level in its manifest."""
+    def tasks(self, question: ExplorationTask, storage: Storage, depth: int) -> tuple[Task, Task, Task]:
+        """What the three stages do. They find the level in its manifest."""
+        memory = self.memory
 
         def expand(sources: Iterable[int]) -> Iterator[tuple[int, Row]]:
             begin(question)
             level = Checkpoint(storage).load(depth)[1]
             return ((row["owner"], row) for source in sources for row in expanded(question, storage, level, source))
 
-        def absorb(rows: Iterable[Row]) -> Iterator[tuple[int, dict[str, Any]]]:
+        def absorb(rows: Iterable[Row]) -> Iterator[tuple[int, Row]]:
             begin(question)
-            mine = list(rows)
             level = Checkpoint(storage).load(depth)[1]
-            return absorbed(question, storage, level, mine)
+            return ((row["source"], row) for row in absorbed(question, storage, level, rows, memory))
 
-        return expand, absorb
+        def keep(rows: Iterable[Row]) -> Iterator[tuple[int, dict[str, Any]]]:
+            begin(question)
+            level = Checkpoint(storage).load(depth)[1]
+            return kept(question, storage, level, rows)
+
+        return expand, absorb, keep
 
     def collected(self, job: Any, name: str, tasks: int, watch: Watch) -> list[Any]:
         """The rows of a job, which is watched while it runs."""

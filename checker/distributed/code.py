@@ -29,7 +29,7 @@ class OtherVersion(Exception):
 
 
 COLUMNS: dict[str, tuple[Any, ...]] = {
-    "columns": (None, PTR, I64, I64, I64, PTR, PTR),
+    "columns": (None, PTR, I64, I64, PTR, PTR),
     "regrow": (None, PTR, I64, I64, PTR, I64, I64),
     "second_fingerprint": (I64, PTR),
 }

@@ -1,42 +1,42 @@
-"""The first half of a level, in a task: one part of it is expanded, and what was found is sent to
-the owners, each state once.
+"""The first third of a level, in a task: its share is expanded, what was found is kept in a file, and the owners of its
+fingerprints are asked what of it is new.
 """
 
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Iterator
 
-from checker.distributed.checkpoint import Level
+from checker.distributed.checkpoint import Level, folder_of
 from checker.distributed.code import ExplorationTask, code_for
+from checker.distributed.files import NOTHING
 from checker.distributed.storage import Storage
 from checker.distributed.workspace import Row, workspace_for
 from checker.explore import kernel
 from checker.explore.memory import Block, peak_bytes
 
-__all__ = ["REPORT_CELL", "expanded"]
-
-REPORT_CELL = -1  # of a task's last message, which goes to the owner of its part and has its report
+__all__ = ["expanded"]
 
 
 def expanded(question: ExplorationTask, storage: Storage, level: Level, source: int) -> Iterator[Row]:
-    """Expand one part of a level; gives what goes to the owners.
+    """Expand a share of a level; gives what its owners are asked, and at the end a report, for the owner of the same
+    number to hand on.
 
     Raises:
         Damaged: a file of the checkpoint is not what was written.
+        OSError: what was found cannot be written.
     """
     cpu = time.process_time()
     code = code_for(question)
-    part = level.parts[source]
-    report = Block(8 * kernel.REPORT)
-    if part.count:
+    report, found = Block(8 * kernel.REPORT), NOTHING
+    if level.shares()[source]:
+        # no other attempt at this has the same name
+        name = f"{folder_of(level.depth + 1)}/{source:05}-{uuid.uuid4().hex[:12]}.found"
         with workspace_for(code) as workspace:
-            yield from workspace.found(question, storage, level, source, report)
+            with storage.writing(name, checked=False) as out:
+                yield from workspace.found(question, storage, level, source, report, out)
+            found = out.file(0)
     words = report.words(0, kernel.REPORT)
-    yield {
-        "owner": source,
-        "cell": REPORT_CELL,
-        "source": source,
-        "number": 0,
-        "report": {"words": words, "cpu": time.process_time() - cpu, "memory": peak_bytes()},
-    }
+    counted = {"words": words, "cpu": time.process_time() - cpu, "memory": peak_bytes()}
+    yield {"owner": source, "source": source, "report": counted, "found": found}

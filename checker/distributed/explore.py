@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from checker.distributed.absorb import NOTHING, write_run
-from checker.distributed.checkpoint import Checkpoint, Level, Part, folder_of
+from checker.distributed.absorb import write_run
+from checker.distributed.checkpoint import Checkpoint, Level, Part, folder_of, located
 from checker.distributed.cluster import Cancelled, Cluster, Here
 from checker.distributed.code import ExplorationTask, code_for
+from checker.distributed.files import NOTHING
 from checker.distributed.fingerprints import Fingerprints, cell_of, cells
 from checker.distributed.storage import Storage
 from checker.explore import kernel
@@ -151,11 +152,11 @@ class SparkExplorer:
             if k != owner:
                 parts.append(Part(NOTHING, NOTHING, ()))
                 continue
-            name = f"{folder_of(0)}/{k:04}"
+            name = f"{folder_of(0)}/{k:05}"
             states = self.storage.write(f"{name}.states", [packed], 1)
             predecessors = self.storage.write(f"{name}.pred", [bytes(8)], 1)
             run = write_run(self.storage, f"{name}.run", [Fingerprints(first, second)], question.wide)
-            parts.append(Part(states, predecessors, (run,)))
+            parts.append(Part(states, predecessors, (run,), ((1, len(packed)),)))
         level = Level(0, parts, [1], [code.alike(initial)], [0] * kernel.R_BROKEN)
         all_ = (1 << len(code.properties)) - 1 & ~code.of_steps
         broken, met, error = code.judged_state(initial, all_)
@@ -166,12 +167,12 @@ class SparkExplorer:
         return level
 
     def next_level(self, level: Level, answers: list[dict[str, Any]]) -> Level:
-        """The level that the owners' answers make; nothing else is counted."""
+        """The level that the tasks' answers make; nothing else is counted."""
         parts: list[Part] = [answer["part"] for answer in answers]
         reports = [report for answer in answers for report in answer["reports"]]
         if len(reports) != self.question.parts:
             raise RuntimeError(f"{self.question.parts} parts were to be expanded, and {len(reports)} were")
-        words = [report["words"] for report in reports]  # by part: each reports to its own owner
+        words = [report["words"] for report in reports]
         new = Level(
             level.depth + 1,
             parts,
@@ -200,7 +201,7 @@ class SparkExplorer:
             found = [(w[place] < kernel.LISTED, source, w) for source, w in enumerate(words) if w[noted]]
             if found:
                 _, source, w = min(found, key=lambda x: (not x[0], x[1]))
-                ordinals = self.checkpoint.ordinals(level, source, w[place] >> 17 & 0xFFFFFFFF)
+                ordinals = self.ordinals(level, source, w[place] >> 17 & 0xFFFFFFFF)
                 self.note_failure(new, self.code.schedule_along(ordinals), w[noted])
 
     def note_failure(self, level: Level, schedule: Sequence[int], noted: int, here: bool = False) -> None:
@@ -215,16 +216,20 @@ class SparkExplorer:
 
     def broken_state(self, new: Level, answers: list[dict[str, Any]], k: int) -> list[int] | None:
         """The steps to the first state of a level that breaks a property."""
-        for owner, answer in enumerate(answers):
+        for part, answer in enumerate(answers):
             if k in answer["broken"]:
-                return list(self.code.schedule_along(self.checkpoint.ordinals(new, owner, answer["broken"][k])))
+                return list(self.code.schedule_along(self.checkpoint.ordinals(new, part, answer["broken"][k])))
         return None
+
+    def ordinals(self, level: Level, share: int, place: int) -> list[int]:
+        """For each step to a state which successor it is; of the state its place in what a task expanded."""
+        return self.checkpoint.ordinals(level, *located(level, share, place))
 
     def broken_step(self, level: Level, words: list[list[int]], k: int) -> list[int] | None:
         """The steps to the first state of a level that has a step which breaks a property, and that step."""
         for source, w in enumerate(words):
             if w[kernel.R_BROKEN + k]:
-                path = self.checkpoint.ordinals(level, source, w[kernel.R_BROKEN + k] - 1)
+                path = self.ordinals(level, source, w[kernel.R_BROKEN + k] - 1)
                 return list(self.code.schedule_along([*path, w[kernel.R_BROKEN_ORDINAL + k]], 1 << k))
         return None
 

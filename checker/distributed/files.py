@@ -17,7 +17,7 @@ from typing import Any
 
 from zabspec.files import read_bytes, write_whole
 
-__all__ = ["PADDING", "PIECE", "Damaged", "File", "Folder", "StorageError"]
+__all__ = ["NOTHING", "PADDING", "PIECE", "Damaged", "File", "Folder", "StorageError"]
 
 PADDING = 64  # the kernel reads whole words past the end of what it unpacks
 PIECE = 8 << 20
@@ -47,6 +47,9 @@ class File:
     size: int
     crc: int
     count: int
+
+
+NOTHING = File("", 0, 0, 0)
 
 
 class Folder:

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_PARTS", "Fingerprints", "cell_of", "cells", "concatenated", "distinct", "known", "merge_slices", "merged",
-    "source_key", "split_key", "to_merge",
+    "split_key", "to_merge",
 ]  # fmt: skip
 
 GROUPS = 16  # of the kernel: the four top bits
-MOST_PARTS = 4096
-SOURCE_AT, INDEX_AT = 52, 16  # a predecessor's key: its part (12 bits), its place there (36), the ordinal (16)
+MOST_PARTS = 1 << 16
+INDEX_AT = 16  # a predecessor's key: its place in what its task expanded (48 bits), and the ordinal (16)
 SLICE = 1 << 21  # fingerprints of the largest run that are merged at a time
 
 
@@ -61,25 +61,18 @@ def concatenated(columns: Sequence[Fingerprints], wide: bool) -> Fingerprints:
 
 
 def cells(parts: int) -> int:
-    """What an owner's states are ordered by: the kernel's groups, or finer. With up to sixteen parts
-    the order of a level is then the local explorer's, and so are the counterexamples."""
+    """What fingerprints are shared out by: the kernel's groups, or finer."""
     return max(GROUPS, parts)
 
 
-def cell_of(first: Words, parts: int) -> NDArray[np.uint16]:
+def cell_of(first: Words, parts: int) -> NDArray[np.uint32]:
     """The cell of each fingerprint. Owner k has the cells from k * cells / parts."""
-    return (first >> np.uint64(64 - (cells(parts).bit_length() - 1))).astype(np.uint16)
+    return (first >> np.uint64(64 - (cells(parts).bit_length() - 1))).astype(np.uint32)
 
 
-def source_key(part: int) -> int:
-    """The part in the key of a predecessor, as a signed word."""
-    word = part << SOURCE_AT
-    return word - (1 << 64) if word >> 63 else word
-
-
-def split_key(key: int) -> tuple[int, int, int]:
-    """A predecessor's part, its place there, and which of its successors this was."""
-    return key >> SOURCE_AT, key >> INDEX_AT & (1 << SOURCE_AT - INDEX_AT) - 1, key & (1 << INDEX_AT) - 1
+def split_key(key: int) -> tuple[int, int]:
+    """A predecessor's place in what its task expanded, and which of its successors this was."""
+    return key >> INDEX_AT, key & (1 << INDEX_AT) - 1
 
 
 # --- sorted sets ---------------------------------------------------------------------------------

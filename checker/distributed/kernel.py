@@ -77,11 +77,10 @@ class Candidates(structs.Struct):
     broken = structs.words(most, 2)  # a row, and the properties that its state breaks
 
 
-def columns(source: Bytes, start: int, used: int, source_key: int, states: Bytes, found: Candidates) -> None:
+def columns(source: Bytes, start: int, used: int, states: Bytes, found: Candidates) -> None:
     """Append one group's candidates, `used` bytes from `start`, to columns.
 
     Args:
-        source_key: the task's part of the key of a predecessor; see `fingerprints.py`.
         states: where packed states go, one behind the other.
     """
     at = start
@@ -92,7 +91,7 @@ def columns(source: Bytes, start: int, used: int, source_key: int, states: Bytes
         found.fingerprint[row] = load_word(source, at)
         if WIDE:
             found.second[row] = load_word(source, at + 24)
-        found.key[row] = source_key | (load_half(source, at + 8) << 16) | load_short(source, at + 12)
+        found.key[row] = (load_half(source, at + 8) << 16) | load_short(source, at + 12)
         found.length[row] = size
         word = load_word(source, at + 16)
         found.renamings[row] = shr(word, MOST_PROPERTIES)

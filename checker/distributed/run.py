@@ -76,6 +76,8 @@ def explore_on_spark(
         if request.resume:
             found, level = checkpoint.last()
             parts = found.parts
+            if any(part.count and not part.blocks for part in level.parts):
+                raise Refused(f"the checkpoint {checkpoint.storage.where} is of another version of zabcheck")
         question, asymmetry = ExplorationTask.of(
             configuration, properties, symmetry, request.wide, parts, request.every_step
         )

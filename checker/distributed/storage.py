@@ -9,9 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +22,31 @@ from zabspec.files import check_readable
 pafs: Any = _fs
 
 __all__ = ["Damaged", "File", "Storage", "StorageError"]
+
+
+class Writer:
+    """A file that is being written.
+
+    Attributes:
+        size: bytes so far; `crc`: CRC-32 of them, or 0 if nobody is to check it.
+    """
+
+    def __init__(self, name: str, out: Any, checked: bool) -> None:
+        self.name, self.out, self.checked = name, out, checked
+        self.size = self.crc = 0
+
+    def write(self, piece: Any) -> None:
+        view = memoryview(piece)
+        if view.nbytes:
+            view = view.cast("B")
+            self.out.write(view)
+            if self.checked:
+                self.crc = zlib.crc32(view, self.crc)
+            self.size += len(view)
+
+    def file(self, count: int) -> File:
+        """What was written, of so many."""
+        return File(self.name, self.size, self.crc, count)
 
 
 @dataclass(frozen=True)
@@ -73,22 +97,33 @@ class Storage:
 
     # --- what tasks do -----------------------------------------------------------------------------
 
+    @contextlib.contextmanager
+    def writing(self, name: str, checked: bool = True) -> Iterator[Writer]:
+        """A new file, to be written piece by piece; `Writer.file` says what it is when it is whole.
+
+        Args:
+            checked: there is to be a checksum, for whoever reads it later.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        system, top = self.opened()
+        with system.open_output_stream(f"{top}/{name}", compression=None) as out:
+            writer = Writer(name, out, checked)
+            yield writer
+            writer.write(bytes(PADDING))
+        self.settle(name)
+
     def write(self, name: str, pieces: Iterable[Any], count: int) -> File:
         """A new file of these pieces of bytes.
 
         Raises:
             OSError: it cannot be written.
         """
-        system, top = self.opened()
-        size = crc = 0
-        with system.open_output_stream(f"{top}/{name}", compression=None) as out:
-            for piece in chain(pieces, [bytes(PADDING)]):
-                view = memoryview(piece).cast("B")
-                out.write(view)
-                crc = zlib.crc32(view, crc)
-                size += len(view)
-        self.settle(name)
-        return File(name, size, crc, count)
+        with self.writing(name) as writer:
+            for piece in pieces:
+                writer.write(piece)
+        return writer.file(count)
 
     def read(self, file: File) -> Any:
         """All of a file, checked, as an Arrow buffer.

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
+from checker.distributed.candidates import Candidates
 from checker.distributed.checkpoint import Level
 from checker.distributed.code import ExplorationTask, TaskCode
-from checker.distributed.fingerprints import cell_of, cells, source_key
-from checker.distributed.kernel import SECONDS, Candidates
-from checker.distributed.storage import Storage
+from checker.distributed.fingerprints import Fingerprints, cell_of
+from checker.distributed.kernel import SECONDS
+from checker.distributed.kernel import Candidates as Found
+from checker.distributed.storage import Storage, Writer
 from checker.explore import kernel
 from checker.explore.memory import Block
 
-__all__ = ["Row", "masks", "packed_array", "workspace_for"]
+__all__ = ["Row", "masks", "workspace_for"]
 
 GROUPS: int = kernel.GROUPS
 SECTION = 96 << 10  # bytes of candidates of one group between two looks at it
@@ -25,9 +27,10 @@ CHUNK = 1 << 20  # bytes of packed states of one group that are sent together
 LEAST_STATE = 16  # bytes of a packed state, when rows are counted; smaller ones are sent in smaller chunks
 FIRST_CAPACITY = 1 << 14
 LOAD = 0.7
+LARGEST = 256 << 20  # bytes of the table of a task
 
-# A message to an owner: states of one cell in the order they were met, as columns of bytes, with the
-# task's part (`source`) and a number that says in which order its messages for the cell follow.
+# A message between tasks, as Spark pickles it. To an owner: the fingerprints of some states of a task (`source`), and
+# the place of the first of them among all that it found.
 Row = dict[str, Any]
 
 
@@ -55,20 +58,28 @@ class Table:
             self.where.put(2 * g + 1, capacity)
         self.where.put(SECONDS, GROUPS * capacity)
 
-    def room(self, most: int) -> None:
-        """Make room for a group to hold so many."""
+    def room(self, most: int) -> bool:
+        """Make room for a group to hold so many; if that takes more memory than a table may, empty it instead.
+
+        Returns:
+            Whether it still holds what it did.
+        """
         if most <= LOAD * self.capacity:
-            return
+            return True
         block, old, distance = self.block, self.capacity, self.where.get(SECONDS)
         capacity = old
         while most > LOAD * capacity:
             capacity *= 2
+        if 8 * GROUPS * capacity * self.width > LARGEST:
+            self.make(old)
+            return False
         self.make(capacity)
         for g in range(GROUPS):
             self.code.regrow(
                 block.address + 8 * g * old, distance, old,
                 self.block.address + 8 * g * capacity, self.where.get(SECONDS), capacity,
             )  # fmt: skip
+        return True
 
 
 class Columns:
@@ -80,7 +91,7 @@ class Columns:
         self.rows = rows
         self.most = section // (code.header + 1)
         self.states = Block(CHUNK + section + 8)
-        self.found = Candidates(most=rows)
+        self.found = Found(most=rows)
 
     @property
     def count(self) -> int:
@@ -90,71 +101,55 @@ class Columns:
     def full(self) -> bool:
         return self.found.used > CHUNK or self.count + self.most > self.rows
 
-    def append(self, out: Block, start: int, used: int, key: int) -> None:
-        self.code.columns(out.address, start, used, key, self.states.address, self.found.address)
+    def append(self, out: Block, start: int, used: int) -> None:
+        self.code.columns(out.address, start, used, self.states.address, self.found.address)
 
     def clear(self) -> None:
         self.found.count = self.found.used = self.found.pairs = 0
 
-    def messages(self, question: ExplorationTask, group: int) -> Iterator[Row]:
-        """The columns as rows: one, or one for each owner that has part of the group."""
+    def candidates(self, symmetry: bool) -> Candidates:
+        """The columns, as they are kept."""
         found, n = self.found, self.count
-        states = self.states.bytes(0, found.used)
-        fingerprints = np.frombuffer(found.fingerprint.memory[:n], np.uint64)
-        seconds = np.frombuffer(found.second.memory[:n], np.uint64)
-        keys = np.frombuffer(found.key.memory[:n], np.uint64)
-        sizes = np.frombuffer(found.length.memory[:n], np.uint16)
-        renamings = np.frombuffer(found.renamings.memory[:n], np.uint8)
-        broken = np.frombuffer(found.broken.memory[: 2 * found.pairs], np.uint64).reshape(-1, 2)
+        return Candidates(
+            np.frombuffer(found.key.memory[:n], np.uint64),
+            np.frombuffer(found.length.memory[:n], np.uint16),
+            np.frombuffer(found.renamings.memory[: n if symmetry else 0], np.uint8),
+            np.frombuffer(found.broken.memory[: 2 * found.pairs], np.uint64).reshape(-1, 2),
+            self.states.bytes(0, found.used),
+        )
+
+    def fingerprints(self, wide: bool) -> Fingerprints:
+        """Of the columns' states, in their order."""
+        n = self.count
+        second = np.frombuffer(self.found.second.memory[:n], np.uint64) if wide else None
+        return Fingerprints(np.frombuffer(self.found.fingerprint.memory[:n], np.uint64), second)
+
+    def messages(self, question: ExplorationTask, group: int, first: int) -> tuple[Candidates, list[Row]]:
+        """The columns, in the order in which they are kept, and what their owners are asked.
+
+        Args:
+            first: the place of the first of them among all that the task has found.
+        """
+        found, prints = self.candidates(question.symmetry), self.fingerprints(question.wide)
         if question.parts <= GROUPS:
-            yield {
-                "owner": group * question.parts // GROUPS,
-                "cell": group,
-                "fingerprints": fingerprints.tobytes(),
-                "seconds": seconds.tobytes() if question.wide else b"",
-                "keys": keys.tobytes(),
-                "sizes": sizes.tobytes(),
-                "renamings": renamings.tobytes() if question.symmetry else b"",
-                "states": states,
-                "broken": broken.tobytes(),
-            }
-            return
-        cell = cell_of(fingerprints, question.parts)
+            return found, [message(group * question.parts // GROUPS, first, prints)]
+        cell = cell_of(prints.first, question.parts)
         order = np.argsort(cell, kind="stable")
-        packed = packed_array(states, sizes).take(pa.array(order))
-        offsets = np.frombuffer(packed.buffers()[1], np.int64)
-        data = memoryview(packed.buffers()[2])
-        place = np.empty(n, np.int64)
-        place[order] = np.arange(n)
+        prints = prints[order]
         each = question.parts // GROUPS
-        cuts = np.searchsorted(cell[order], np.arange(group * each, (group + 1) * each + 1))
-        for k in range(len(cuts) - 1):
-            a, b = int(cuts[k]), int(cuts[k + 1])
-            if a == b:
-                continue
-            which = order[a:b]
-            mine = [(int(place[row]) - a, mask) for row, mask in broken.tolist() if a <= place[row] < b]
-            owner = group * each + k
-            yield {
-                "owner": owner,
-                "cell": owner,
-                "fingerprints": fingerprints[which].tobytes(),
-                "seconds": seconds[which].tobytes() if question.wide else b"",
-                "keys": keys[which].tobytes(),
-                "sizes": sizes[which].tobytes(),
-                "renamings": renamings[which].tobytes() if question.symmetry else b"",
-                "states": bytes(data[offsets[a] : offsets[b]]),
-                "broken": np.array(mine, np.uint64).tobytes(),
-            }
+        cuts = np.searchsorted(cell[order], np.arange(group * each, (group + 1) * each + 1)).tolist()
+        asked = [message(group * each + k, first + a, prints[a:b]) for k, (a, b) in enumerate(pairwise(cuts)) if a < b]
+        return found.reordered(order), asked
 
 
-def packed_array(states: bytes, sizes: Any) -> Any:
-    """Packed states of these sizes, one after the other, as an Arrow array."""
-    offsets = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    return pa.LargeBinaryArray.from_buffers(
-        pa.large_binary(), len(sizes), [None, pa.py_buffer(offsets), pa.py_buffer(states)]
-    )
+def message(owner: int, first: int, prints: Fingerprints) -> Row:
+    """Ask an owner which of some states, which lie together, it has not seen before."""
+    return {
+        "owner": owner,
+        "first": first,
+        "fingerprints": prints.first.tobytes(),
+        "seconds": b"" if prints.second is None else prints.second.tobytes(),
+    }
 
 
 def masks(code: TaskCode, level: Level) -> tuple[int, int, int, int]:
@@ -179,35 +174,43 @@ class Workspace:
         self.groups = [Columns(code, self.section) for _ in range(GROUPS)]
 
     def found(
-        self, question: ExplorationTask, storage: Storage, level: Level, source: int, report: Block
+        self, question: ExplorationTask, storage: Storage, level: Level, source: int, report: Block, out: Writer
     ) -> Iterator[Row]:
-        """Expand a part; gives the messages with states. Counts are in the report."""
+        """Expand a share of a level; gives what owners are asked. Counts are in the report.
+
+        Args:
+            out: where what was found is kept.
+        """
         code, section, table, filled = self.code, self.section, self.table, self.filled
-        counts, numbers = [0] * GROUPS, [0] * cells(question.parts)
+        counts, written, done = [0] * GROUPS, 0, 0
         most = section // (code.header + 1)
-        part = level.parts[source]
-        packed = storage.read(part.states)
-        live, live_steps, want, want_steps = masks(code, level)
-        done = offset = 0
-        while done < part.count:
-            table.room(max(counts) + most)
-            filled.map[:] = bytes(filled.size)
-            done += code.expand(
-                packed.address, offset, part.count - done, done, table.block.address, table.where.address,
-                self.out.address, section, filled.address, self.work.address, report.address, code.perms, code.rank,
-                live, live_steps, want, want_steps,
-            )  # fmt: skip
-            offset = report.get(kernel.R_OFFSET)
-            last = done >= part.count
-            for g, columns in enumerate(self.groups):
-                before = columns.count
-                columns.append(self.out, g * section, filled.get(g), source_key(source))
-                counts[g] += columns.count - before
-                if columns.count and (last or columns.full):
-                    for row in columns.messages(question, g):
-                        yield {**row, "source": source, "number": numbers[row["cell"]]}
-                        numbers[row["cell"]] += 1
-                    columns.clear()
+        masks_of = masks(code, level)
+        pieces = level.shares()[source]
+        for piece in pieces:
+            packed = storage.read(level.parts[piece.part].states)
+            offset, end = piece.at, done + piece.count
+            while done < end:
+                if not table.room(max(counts) + most):
+                    counts = [0] * GROUPS  # what leaves the task again, its owner knows
+                filled.map[:] = bytes(filled.size)
+                done += code.expand(
+                    packed.address, offset, end - done, done, table.block.address, table.where.address,
+                    self.out.address, section, filled.address, self.work.address, report.address, code.perms,
+                    code.rank, *masks_of,
+                )  # fmt: skip
+                offset = report.get(kernel.R_OFFSET)
+                last = done >= end and piece is pieces[-1]
+                for g, columns in enumerate(self.groups):
+                    before = columns.count
+                    columns.append(self.out, g * section, filled.get(g))
+                    counts[g] += columns.count - before
+                    if columns.count and (last or columns.full):
+                        kept, asked = columns.messages(question, g, written)
+                        for part in kept.written():
+                            out.write(part)
+                        written += len(kept)
+                        yield from ({**row, "source": source} for row in asked)
+                        columns.clear()
 
 
 _workspaces: dict[TaskCode, list[Workspace]] = {}  # that nobody uses now

@@ -36,13 +36,14 @@ from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from checker.cli import main  # noqa: E402
+from checker.distributed import absorb, code, workspace  # noqa: E402
 from checker.distributed import checkpoint as checkpoints  # noqa: E402
-from checker.distributed import code, workspace  # noqa: E402
 from checker.distributed.absorb import run_of, write_run  # noqa: E402
-from checker.distributed.checkpoint import Checkpoint, Refused  # noqa: E402
+from checker.distributed.checkpoint import Checkpoint, Level, Part, Refused, located  # noqa: E402
 from checker.distributed.cluster import Cluster, Here  # noqa: E402
 from checker.distributed.code import ExplorationTask  # noqa: E402
 from checker.distributed.explore import SparkExplorer  # noqa: E402
+from checker.distributed.files import File  # noqa: E402
 from checker.distributed.fingerprints import (  # noqa: E402
     Fingerprints,
     cell_of,
@@ -51,7 +52,6 @@ from checker.distributed.fingerprints import (  # noqa: E402
     distinct,
     known,
     merge_slices,
-    source_key,
     split_key,
     to_merge,
 )
@@ -98,7 +98,7 @@ CASES: dict[str, Case] = {
 def answer(r: Exploration) -> dict[str, Any]:
     """Everything an exploration found, what depends on the clock and the machine left out."""
     fields = {k: v for k, v in dataclasses.asdict(r).items() if k not in OF_THE_MACHINE}
-    fields["violations"] = {name: found.schedule for name, found in r.violations.items()}
+    fields["violations"] = {name: found.depth for name, found in r.violations.items()}
     return fields | {"verdicts": {p.name: r.verdict(p) for p in r.properties}}
 
 
@@ -197,10 +197,30 @@ def test_an_owner_has_a_contiguous_share_of_the_cells(word: int, power: int) -> 
 
 
 @settings(deadline=None)
-@given(st.integers(0, 4095), st.integers(0, 2**36 - 1), st.integers(0, 2**16 - 1))
-def test_a_predecessor_is_found_again(part: int, index: int, ordinal: int) -> None:
-    word = (source_key(part) | index << 16 | ordinal) & (1 << 64) - 1
-    assert split_key(word) == (part, index, ordinal)
+@given(st.lists(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 99)), max_size=6), min_size=1, max_size=5))
+def test_a_level_is_shared_out_whole_and_evenly(parts: list[list[tuple[int, int]]]) -> None:
+    files = [File("", 0, 0, sum(count for count, _ in blocks)) for blocks in parts]
+    level = Level(1, [Part(f, f, (), tuple(b)) for f, b in zip(files, parts, strict=True)], [1], [1], [])
+    pieces = [piece for share in level.shares() for piece in share]
+    for k, blocks in enumerate(parts):
+        mine = [piece for piece in pieces if piece.part == k]
+        starts = {sum(n for n, _ in blocks[:i]): sum(size for _, size in blocks[:i]) for i in range(len(blocks))}
+        assert all(starts[piece.first] == piece.at for piece in mine)
+        assert [i for piece in mine for i in range(piece.first, piece.first + piece.count)] == list(
+            range(files[k].count)
+        )
+    total = sum(file.count for file in files)
+    sizes = [sum(piece.count for piece in share) for share in level.shares()]
+    assert all(abs(size - total / len(parts)) < 2 * 9 for size in sizes)
+    for share, (of_it, size) in enumerate(zip(level.shares(), sizes, strict=True)):
+        there = [(piece.part, piece.first + i) for piece in of_it for i in range(piece.count)]
+        assert [located(level, share, place) for place in range(size)] == there
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**47 - 1), st.integers(0, 2**16 - 1))
+def test_a_predecessor_is_found_again(place: int, ordinal: int) -> None:
+    assert split_key(place << 16 | ordinal) == (place, ordinal)
 
 
 @settings(deadline=None)
@@ -224,7 +244,7 @@ def test_a_run_is_read_as_it_was_written(tmp_path_factory: pytest.TempPathFactor
 
 
 def test_parts_and_attempts_follow_from_the_master() -> None:
-    assert [usual_parts(n) for n in (1, 2, 3, 8, 1600, 9999)] == [2, 4, 8, 16, 4096, 4096]
+    assert [usual_parts(n) for n in (1, 2, 3, 8, 1600, 99999)] == [2, 4, 8, 16, 4096, 65536]
     assert retrying("local[*]", 4) == "local[*,4]"
     assert retrying("local[3]", 4) == "local[3,4]"
     assert retrying("local[3]", 1) == "local[3]"
@@ -286,13 +306,53 @@ def test_a_step_that_breaks_a_property_is_found_with_the_same_run(
 
 
 @pytest.mark.slow(seconds=1)
-def test_more_than_sixteen_parts_find_counterexamples_of_the_same_length(tmp_path: Path) -> None:
-    case = (BROKEN, True, {"depth": 29}, True)
-    here, there = local(*case), distributed(Here(), tmp_path, case, parts=32)
-    for found in (here, there):
-        found["violations"] = {name: len(steps) for name, steps in found["violations"].items()}
-    assert here == there
-    assert here["violations"]
+@pytest.mark.parametrize("parts", [4, 32])
+def test_a_counterexample_is_a_shortest_run_that_ends_in_a_violation(tmp_path: Path, parts: int) -> None:
+    asked = question(BROKEN, True, parts)
+    r = SparkExplorer(asked, Checkpoint(Storage(str(tmp_path)))).run(Here(), Limits(depth=29), keep_going=True)
+    assert answer(r) == local(BROKEN, True, {"depth": 29}, True)
+    compiled = code.code_for(asked)
+    assert r.violations
+    for name, found in r.violations.items():
+        state = compiled.model.program.initial().key()
+        for word in found.schedule:
+            (state,) = (after[: compiled.layout.size] for taken, after in compiled.next_states(state) if taken == word)
+        (bit,) = (1 << k for k, p in enumerate(compiled.properties) if p.name == name)
+        assert compiled.judged_state(state, bit)[0] == bit, name
+
+
+class Little(Here):
+    """An owner has room for sixty fingerprints."""
+
+    memory = 1000
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.parametrize("wide", [False, True])
+def test_fingerprints_that_lie_on_disk_are_judged_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wide: bool
+) -> None:
+    spilled: list[int] = []
+    usual = absorb.Owner.spill
+    monkeypatch.setattr(absorb.Owner, "spill", lambda self: (spilled.append(self.held), usual(self)))
+    case = CASES["broken, all of it"]
+    assert distributed(Little(), tmp_path, case, few=0, wide=wide) == local(*case)
+    assert len(spilled) > 100
+    assert max(spilled) <= Little.memory + 24 * 4096  # one message more
+
+
+@pytest.mark.slow(seconds=1)
+def test_a_table_that_may_not_grow_is_emptied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workspace, "FIRST_CAPACITY", 64)
+    monkeypatch.setattr(workspace, "SECTION", 512)
+    monkeypatch.setattr(workspace, "LARGEST", 8 * 16 * 64)
+    monkeypatch.setattr(workspace, "_workspaces", {})
+    emptied: list[bool] = []
+    usual = workspace.Table.room
+    monkeypatch.setattr(workspace.Table, "room", lambda self, most: (emptied.append(usual(self, most)), emptied[-1])[1])
+    case = CASES["broken, all of it"]
+    assert distributed(Here(), tmp_path, case, parts=2) == local(*case)
+    assert emptied.count(False) > 10
 
 
 @pytest.mark.slow(seconds=1)
@@ -613,11 +673,11 @@ def test_a_task_may_take_several_parts(cluster: Cluster, tmp_path: Path) -> None
 class Sabotaged(Cluster):
     """A cluster whose tasks fare badly: what is done to them stands before the task itself."""
 
-    def __init__(self, cluster: Cluster, expand: Callable[[], None], absorb: Callable[[], None]) -> None:
+    def __init__(self, cluster: Cluster, *blows: Callable[[], None]) -> None:
         super().__init__(cluster.spark, cluster.worth)
-        self.blows = expand, absorb
+        self.blows = blows
 
-    def tasks(self, question: ExplorationTask, storage: Storage, depth: int) -> tuple[Any, Any]:
+    def tasks(self, question: ExplorationTask, storage: Storage, depth: int) -> tuple[Any, Any, Any]:
         def struck(blow: Callable[[], None], task: Any) -> Any:
             def run(rows: Any) -> Iterator[Any]:
                 out = list(task(rows))  # its files are written before it is struck
@@ -626,8 +686,8 @@ class Sabotaged(Cluster):
 
             return run
 
-        one, other = super().tasks(question, storage, depth)
-        return struck(self.blows[0], one), struck(self.blows[1], other)
+        expand, absorb, keep = map(struck, self.blows, super().tasks(question, storage, depth))
+        return expand, absorb, keep
 
 
 def once_in(folder: Path, what: Callable[[], None], *parts: int) -> Callable[[], None]:
@@ -672,11 +732,11 @@ def test_tasks_that_die_are_run_again(cluster: Cluster, tmp_path: Path) -> None:
     struck.mkdir()
     blow = once_in(struck, die, 1, 2)
     case = (SMALL, True, {"depth": 13}, False)
-    found = distributed(Sabotaged(cluster, blow, blow), tmp_path / "levels", case, few=240)
+    found = distributed(Sabotaged(cluster, blow, blow, blow), tmp_path / "levels", case, few=240)
     assert found == local(*case)
     # two parts of each; on a busy machine Spark may have lost a first attempt by itself
     stages = {path.name.split("-")[0] for path in struck.iterdir()}
-    assert len(stages) == 4, "two stages of two levels"
+    assert len(stages) == 6, "three stages of two levels"
 
 
 @pytest.mark.slow
@@ -685,10 +745,10 @@ def test_tasks_that_run_twice_count_once(cluster: Cluster, tmp_path: Path) -> No
     struck = tmp_path / "struck"
     struck.mkdir()
     case = (SMALL, True, {"depth": 13}, False)
-    slow = Sabotaged(cluster, once_in(struck, dawdle, 1), once_in(struck, dawdle, 2))
+    slow = Sabotaged(cluster, once_in(struck, dawdle, 1), once_in(struck, dawdle, 2), once_in(struck, dawdle, 3))
     found = distributed(slow, tmp_path / "levels", case, few=260)
     assert found == local(*case)
-    assert len(list(struck.iterdir())) == 2
+    assert len(list(struck.iterdir())) == 3
 
 
 # --- on Spark, from outside ----------------------------------------------------------------------

@@ -1,0 +1,115 @@
+"""The file in which a task keeps what it has found until it is known which of it is new.
+
+It is a sequence of chunks; the states of one are those of one owner, or one group of the kernel. A chunk is four
+numbers (rows, bytes of states, pairs in `broken`, and whether there are renamings), then its columns: keys, sizes,
+renamings, broken, states, padded to whole words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+__all__ = ["Candidates", "chunks_of", "packed_array", "padded"]
+
+HEAD = 4  # words
+WORD = 8
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """States that a task has found, in the order in which they are kept.
+
+    Attributes:
+        keys: of each, its predecessor and ordinal (`fingerprints.split_key`).
+        sizes: bytes of each packed state.
+        renamings: of each, by how many renamings it stays what it is; empty without symmetry.
+        broken: rows, and the properties that their states violate.
+        states: packed, one behind the other.
+    """
+
+    keys: Any
+    sizes: Any
+    renamings: Any
+    broken: Any
+    states: Any
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def written(self) -> list[Any]:
+        """The pieces of a chunk."""
+        head = np.array([len(self), len(self.states), len(self.broken), len(self.renamings)], np.int64)
+        columns = (self.keys, self.broken, self.sizes, self.renamings, self.states)
+        pieces = [head, *(np.ascontiguousarray(column) for column in columns[:-1]), self.states]
+        size = sum(memoryview(piece).nbytes for piece in pieces)
+        return [*pieces, bytes(padded(size) - size)]
+
+    def reordered(self, order: Any) -> Candidates:
+        """The same states in another order."""
+        packed = packed_array(self.states, self.sizes).take(pa.array(order))
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        broken = self.broken.copy()
+        broken[:, 0] = place[broken[:, 0].astype(np.int64)]
+        renamings = self.renamings[order] if len(self.renamings) else self.renamings
+        return Candidates(self.keys[order], self.sizes[order], renamings, broken, states_in(packed))
+
+    def kept(self, mask: Any) -> Candidates:
+        """Those under a mask."""
+        places = np.flatnonzero(mask)
+        rows = self.broken[:, 0].astype(np.int64)
+        broken = self.broken[mask[rows]] if len(rows) else self.broken
+        if len(broken):
+            broken = broken.copy()
+            broken[:, 0] = np.searchsorted(places, broken[:, 0].astype(np.int64))
+        packed = packed_array(self.states, self.sizes).take(pa.array(places))
+        renamings = self.renamings[places] if len(self.renamings) else self.renamings
+        return Candidates(self.keys[places], self.sizes[places], renamings, broken, states_in(packed))
+
+
+def padded(size: int) -> int:
+    return -(-size // WORD) * WORD
+
+
+def states_in(packed: Any) -> memoryview:
+    """The bytes of an Arrow array of packed states."""
+    offsets = np.frombuffer(packed.buffers()[1], np.int64, len(packed) + 1, WORD * packed.offset)
+    return memoryview(packed.buffers()[2])[offsets[0] : offsets[-1]] if len(packed) else memoryview(b"")
+
+
+def packed_array(states: Any, sizes: Any) -> Any:
+    """Packed states of these sizes, one after the other, as an Arrow array."""
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), len(sizes), [None, pa.py_buffer(offsets), pa.py_buffer(states)]
+    )
+
+
+def chunks_of(buffer: Any, size: int) -> Iterator[Candidates]:
+    """Read the chunks of a file, one at a time.
+
+    Args:
+        size: of its bytes, those that are chunks.
+    """
+    at = 0
+    while at < size:
+        rows, states, pairs, alike = np.frombuffer(buffer, np.int64, HEAD, at).tolist()
+        at += WORD * HEAD
+        keys = np.frombuffer(buffer, np.uint64, rows, at)
+        at += WORD * rows
+        broken = np.frombuffer(buffer, np.uint64, 2 * pairs, at).reshape(-1, 2)
+        at += 2 * WORD * pairs
+        begin = at
+        sizes = np.frombuffer(buffer, np.uint16, rows, at)
+        at += 2 * rows
+        renamings = np.frombuffer(buffer, np.uint8, alike, at)
+        at += alike
+        packed = memoryview(buffer)[at : at + states]
+        yield Candidates(keys, sizes, renamings, broken, packed)
+        at = begin + padded(2 * rows + alike + states)

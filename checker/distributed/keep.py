@@ -1,0 +1,151 @@
+"""The last third of a level, in a task: of what it has found it keeps what owners say is new, as its part of the next
+level."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from checker.distributed.candidates import Candidates, chunks_of
+from checker.distributed.checkpoint import Level, Part, folder_of
+from checker.distributed.code import ExplorationTask
+from checker.distributed.files import NOTHING, PADDING, Damaged, File
+from checker.distributed.storage import Storage
+from checker.distributed.workspace import Row
+from checker.explore.kernel import MANY
+from checker.explore.memory import peak_bytes
+
+__all__ = ["kept"]
+
+BLOCKS = 16  # that a part is shared out by, about
+LEAST_BLOCK = 256  # states
+
+
+def kept(question: ExplorationTask, storage: Storage, level: Level, rows: Iterable[Row]) -> Iterator[tuple[int, Row]]:
+    """Keep what each task among the rows has found that is new. The driver counts what it gets from here, and nothing
+    else. What was found stays until the level is committed: another attempt at this may need it.
+
+    Raises:
+        RuntimeError: a message is missing, or came twice.
+        Damaged: what was found is not there any more.
+    """
+    by_source: dict[int, list[Row]] = {}
+    for row in rows:
+        by_source.setdefault(row["source"], []).append(row)
+    for source, mine in sorted(by_source.items()):
+        yield source, Keeping(question, storage, level, source).keep(mine)
+
+
+def one_of(rows: list[Row], name: str) -> Any:
+    found = [row[name] for row in rows if name in row]
+    if len(found) != 1:
+        raise RuntimeError(f"{len(found)} messages with {name!r} came to a task, and one was to")
+    return found[0]
+
+
+@dataclass
+class Keeping:
+    """What one task keeps, at the end of one level."""
+
+    question: ExplorationTask
+    storage: Storage
+    level: Level
+    source: int
+    raw: int = 0
+    broken: dict[int, int] = field(default_factory=dict)
+    predecessors: list[Any] = field(default_factory=list)
+    blocks: list[tuple[int, int]] = field(default_factory=list)
+
+    def keep(self, rows: list[Row]) -> dict[str, Any]:
+        """Write the task's part of the next level; returns what is to be known of it."""
+        cpu = time.process_time()
+        report, found, absorbed = (one_of(rows, name) for name in ("report", "found", "absorbed"))
+        mask = mask_of([one for row in rows for one in row.get("answers", ())])
+        count = int(np.count_nonzero(mask))
+        states = predecessors = NOTHING
+        # no other attempt at this has the same name
+        name = f"{folder_of(self.level.depth + 1)}/{self.source:05}-{uuid.uuid4().hex[:12]}"
+        if count:
+            states = self.storage.write(f"{name}.states", self.chosen(found, mask), count)
+            predecessors = self.storage.write(f"{name}.pred", self.predecessors, count)
+            if sum(n for n, _ in self.blocks) != count:
+                raise RuntimeError(f"{count} states were to be kept, and {sum(n for n, _ in self.blocks)} were")
+        spent = time.process_time() - cpu
+        return {
+            "part": Part(states, predecessors, absorbed["runs"], tuple(self.blocks)),
+            "raw": self.raw,
+            "broken": self.broken,
+            "reports": [report],
+            "cpu": spent + absorbed["cpu"],
+            "memory": max(peak_bytes(), absorbed["memory"]),
+        }
+
+    def chosen(self, found: File, mask: Any) -> Iterator[Any]:
+        """The packed states that are new, and all else that is to be known of them."""
+        buffer = self.storage.mapped(found)
+        at = before = 0
+        most = max(LEAST_BLOCK, int(np.count_nonzero(mask)) // BLOCKS)
+        for chunk in chunks_of(buffer, found.size - PADDING):
+            mine = mask[at : at + len(chunk)]
+            at += len(chunk)
+            if mine.any():
+                new = chunk.kept(mine)
+                self.note(new, before)
+                self.share_out(new.sizes, most)
+                before += len(new)
+                yield new.states
+        if at != len(mask):
+            raise Damaged(f"{found.name} holds {at} states, not {len(mask)}")
+
+    def note(self, new: Candidates, before: int) -> None:
+        """Note what is to be known of some states.
+
+        Args:
+            before: how many of the part come before them.
+        """
+        self.predecessors.append(new.keys)
+        self.raw += len(new)
+        if self.question.symmetry:
+            renamings = self.question.configuration.renamings
+            same = new.renamings.astype(np.int64)
+            self.raw += int(np.sum(np.where(same < MANY, renamings // np.maximum(same, 1), same - MANY))) - len(new)
+        for row, properties in new.broken.tolist():
+            mask = properties
+            while mask:
+                k = (mask & -mask).bit_length() - 1
+                self.broken.setdefault(k, before + row)
+                mask &= mask - 1
+
+    def share_out(self, sizes: Any, most: int) -> None:
+        """Add some states to the blocks."""
+        ends = np.cumsum(sizes, dtype=np.int64)
+        at = done = 0
+        while at < len(sizes):
+            if not self.blocks or self.blocks[-1][0] >= most:
+                self.blocks.append((0, 0))
+            count, size = self.blocks[-1]
+            n = min(most - count, len(sizes) - at)
+            self.blocks[-1] = count + n, size + int(ends[at + n - 1]) - done
+            at, done = at + n, int(ends[at + n - 1])
+
+
+def mask_of(answers: list[tuple[int, int, bytes]]) -> Any:
+    """Of all that a task found what is new, from what owners say.
+
+    Raises:
+        RuntimeError: of something nobody or somebody twice says it.
+    """
+    answers.sort()
+    out = []
+    at = 0
+    for first, count, bits in answers:
+        if first != at:
+            raise RuntimeError(f"of {abs(first - at)} states {'nobody' if first > at else 'several'} said what is new")
+        out.append(np.unpackbits(np.frombuffer(bits, np.uint8), count=count).astype(np.bool_))
+        at += count
+    return np.concatenate(out) if out else np.zeros(0, np.bool_)
