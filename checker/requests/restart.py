@@ -56,9 +56,9 @@ def reduced(task: EngineTask, code: Compiled, threads: int) -> Exploration:
     """Explore a model in full if it is small. A large one is explored again: with ample sets, which leave out states;
     where that does not decide all that a full search would, with sleep sets, which leave out transitions.
 
-    A model is large if a search in full finds `SMALL` states. Where its levels grow steeply long before that, and every
-    premise is met, it is taken to be large at once. What is found then is the answer if it decides everything, and
-    visits so many states that the model is large; otherwise the search in full is made up for.
+    A model is large if a search in full finds `SMALL` states. Where its levels grow steeply long before that, every
+    premise is met, and no time limit is given, it is taken to be large at once. What is found then is the answer if it
+    decides everything, and visits so many states that the model is large; otherwise the search in full is made up for.
 
     Args:
         code: the model in machine code.
@@ -73,7 +73,8 @@ def reduced(task: EngineTask, code: Compiled, threads: int) -> Exploration:
     model, judged, limits = code.model, code.properties, task.limits
     narrow = limits.max_states is None and not why_not_narrowed(model)
     most = first_limits(limits)
-    engine: Explorer = Growing(code, threads) if narrow else Explorer(code, threads)
+    # within a time limit no less is looked at in full than before: how deep that goes is what is told if time is over
+    engine: Explorer = (Growing if narrow and limits.seconds is None else Explorer)(code, threads)
     first = task.run(engine, most)
     early, search = first.stopped == GROWS, searching(task, code.symmetry, threads)
     found: Exploration | None = None

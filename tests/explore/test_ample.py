@@ -546,18 +546,24 @@ def test_a_model_that_grows_steeply_is_reduced_early(
     assert not found["coverage"]["stopped"]
 
 
-@pytest.mark.slow(seconds=1)
-def test_no_model_is_reduced_early_with_a_premise_to_be_met(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would be kept in every label: a longer search in full may meet it."""
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize(
+    ("more", "wanted"),
+    [(["--property", "agreement"], [False, False]), (["--time-limit", "600"], [False])],
+    ids=["a-premise-to-be-met", "a-time-limit"],
+)
+def test_what_is_not_reduced_early(more: list[str], wanted: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A premise that is still to be met, here of two transactions, would be kept in every label: a longer search in
+    full may meet it. And where time may be over, how deep all states are known is told."""
     kinds: list[bool] = []
     run = EngineTask.run
     monkeypatch.setattr(growing, "EARLY", 1000)
     monkeypatch.setattr(growing, "STEEPLY", 1.1)
     monkeypatch.setattr(command, "SMALL", 10**6)
     monkeypatch.setattr(EngineTask, "run", lambda *how: kinds.append((r := run(*how)).narrowed) or r)
-    names = ["--property", "agreement", "--property", "durability"]  # agreement takes two transactions
-    found = json.loads(CliRunner().invoke(main, [*QUESTION, "--txns", "1", *names, "--json"]).stdout)
-    assert kinds == [False, False]
+    question = [*QUESTION, "--txns", "1", "--property", "durability", *more, "--json"]
+    found = json.loads(CliRunner().invoke(main, question).stdout)
+    assert kinds == wanted
     assert found["states"]["distinct"] == 38_773
 
 
