@@ -241,11 +241,12 @@ class Jobs:
 
     def run_through(self, job: Job, found: Served) -> tuple[str, str, str]:
         """Run a model, and note which lines run: how it ended, and what there is to say."""
-        limit = None if self.bounds.time_limit is None else time.monotonic() + self.bounds.time_limit
+        begun = time.monotonic()
 
         def so_far(states: int, left: int) -> bool:
             job.said = f"{counted(states, 'state')}, {counted(left, 'line')} not seen to run"
-            return not job.stop.is_set() and (limit is None or time.monotonic() < limit)
+            limit = self.bounds.time_limit
+            return not job.stop.is_set() and (limit is None or time.monotonic() - begun < limit)
 
         job.looked = looked_at(found.walker, self.bounds.max_states or MOST_LOOKED_AT, so_far)
         return FOUND, said_of(job.looked) + promise_text(found.request.configuration()), ""

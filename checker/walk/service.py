@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from checker.requests.walk import WalkRequest, row_of
 from checker.walk.continuing import Bounds
@@ -22,6 +22,9 @@ from traces.walk.cover import NEVER, POSSIBLE, RAN, CoveredFunction, covered
 from traces.walk.saved import check_current, trace_of
 from traces.walk.view import about, drawn, shown
 from traces.walk.walker import Place
+
+if TYPE_CHECKING:
+    from zabspec.protocols.registry import Protocol
 
 __all__ = ["BadRequest", "Card", "Service"]
 
@@ -256,6 +259,11 @@ def about_of(found: Served) -> dict[str, Any]:
     return told if row is None else {**told, "changed": [f"ZK-{row.issue}: {row.says.rstrip('.')}", *told["changed"]]}
 
 
+def fix_said(protocol: Protocol, name: str) -> str:
+    """A fix, and what it does."""
+    return f"the fix {name}: {' '.join(protocol.variants[name].summary.split())}"
+
+
 def others_of(request: WalkRequest) -> Iterator[tuple[str, Address]]:
     """Models to compare one with, each with its name: without what is changed in it, with one more fix, other releases.
     What merges steps stays: the steps of the others are then alike."""
@@ -277,11 +285,12 @@ def others_of(request: WalkRequest) -> Iterator[tuple[str, Address]]:
     of = [name for name in c.variant.split(",") if name in protocol.declared.releases]
     row = row_of(c)
     if row is not None:  # what the release of a known bug lacks
-        said = f"the fix {row.fix[0]}" if len(row.fix) == 1 else f"the fixes {', '.join(row.fix)}"
+        said = fix_said(protocol, row.fix[0]) if len(row.fix) == 1 else f"the fixes {', '.join(row.fix)}"
         yield f"this release with {said}", model(*of, *parts.fixes, *row.fix, *parts.merged, *parts.rules)
     for name, variant in protocol.variants.items():
         if variant.repairs and name not in parts.fixes and (row is None or (name,) != row.fix):
-            yield f"this release with the fix {name}", model(*of, *parts.fixes, name, *parts.merged, *parts.rules)
+            named = fix_said(protocol, name)
+            yield f"this release with {named}", model(*of, *parts.fixes, name, *parts.merged, *parts.rules)
     for variant_name, numbers in protocol.declared.releases.items():
         number = next((n for n in numbers if n[:1].isdigit()), variant_name)
         yield f"{number}, as it was released", model(variant_name, *parts.merged)

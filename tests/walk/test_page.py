@@ -281,9 +281,13 @@ def test_two_models_stand_side_by_side(walked: Walked) -> None:
         assert page.run(WRONG.replace("document.", f"{frame}document.")) == []
     page.visit(f"{walked.server.url}&{both}", DESK)
     stand(3, 2, "The right does not take step 3")
-    page.run("[...document.querySelectorAll('#tools button')].find(b => b.textContent === 'Left alone').click()")
+    tool = "[...document.querySelectorAll('#tools button')].find(b => b.textContent === '{}').click()"
+    page.run(tool.format("To the first difference"))
+    stand(2, 2, "Both first differ after 2 steps, in their possible steps and states. Here differ: stage")
+    assert page.run("document.querySelector('#linked').checked")
+    page.run(tool.format("Left alone"))
     page.until("document.querySelector('#steps .inside')?.childElementCount")
-    assert walked.depth == 3
+    assert walked.depth == 2
     assert walked.address.partition("&at=")[0] == single.partition("&at=")[0]
     assert walked.troubles() == []
 

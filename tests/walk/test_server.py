@@ -357,7 +357,7 @@ def test_a_known_bug_is_compared_with_its_fix_first() -> None:
     """The release of a row says what happens there, and is compared first with what it lacks: its own fix, once."""
     request = request_of_row("ZK-4643")
     names = [name for name, _ in others_of(request)]
-    assert names[0] == "this release with the fix 4643"
+    assert names[0] == "this release with the fix 4643: currentEpoch is written after the log"
     assert names.count(names[0]) == 1
     row = row_of(request.configuration())
     assert row is not None

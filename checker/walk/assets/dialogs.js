@@ -84,7 +84,7 @@ async function followJob(backend, title, begin, arrive, enough) {
 }
 
 function there(open) {
-  return async (now, dialog) => { dialog.close(); await open(now.address); announce(now.sentence); };
+  return async (now, dialog) => { if (await open(now.address)) { dialog.close(); announce(now.sentence); } };
 }
 
 // A state of which an expression is true: typed, with the names that there are.

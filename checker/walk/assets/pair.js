@@ -50,7 +50,7 @@ function differing(fields) {
 export function showPair(backend, text) {
   const [first, second] = text.split(BETWEEN);
   const at = {left: first, right: second}, sent = {left: "", right: ""}, ready = new Set();
-  let linked = null, latest = 0, found = null;
+  let linked = null, latest = 0, found = null, pending = "";
 
   const frame = side => make("iframe", {title: side === "left" ? "The model on the left" : "The model on the right", src: `/?pane=${side}#${at[side]}`, "data-side": side});
   const panes = {left: frame("left"), right: frame("right")};
@@ -81,11 +81,13 @@ export function showPair(backend, text) {
   });
 
   // Where both stand, what differs there, and, if one leads, where the other follows it to.
-  async function settle(leads) {
-    const mine = ++latest;
+  async function settle(asked) {
+    const mine = ++latest, leads = asked || pending;  // who leads still does if the answer is asked for anew
+    pending = leads;
     try {
       const now = await backend.ask("pair", {left: at.left, right: at.right, leads});
       if (mine !== latest) return;
+      pending = "";
       found = now;
       if (linked === null) linked = now.together;
       if (now.follows) {
@@ -100,6 +102,7 @@ export function showPair(backend, text) {
       said.textContent = `${now.sentence} ${differing(now.marks.left.fields)}`;
       history.replaceState(history.state, "", `#${pairOf(at.left, at.right)}`);
     } catch (problem) {
+      if (mine === latest) pending = "";
       if (!(problem instanceof Refusal)) throw problem;
       announce(problem.message, true);
     }
