@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
-from checker.commands.common import HELD, PATH, Answer, Subcommand
+from checker.commands.common import PATH, Answer, Subcommand
+from checker.commands.publishing import publish
+from checker.report.result import StatedResult, Words
 
 __all__ = ["START", "init"]
 
@@ -32,4 +34,5 @@ def init(path: Path) -> Answer:
         raise click.UsageError(f"{path}: there is no folder {path.parent}")
     text = START.read_text(encoding="utf-8").replace(CALLED, str(path))
     said = f"{path} is written: two-phase commit, which runs as it stands; zabcheck --protocol {path} explores it"
-    return Answer(HELD, [said], files=[(path, text.encode())])
+    result = StatedResult(said, text=[Words([said])], kind="init")
+    return publish(result, more=[(path, text.encode())])
