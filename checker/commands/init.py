@@ -14,6 +14,7 @@ __all__ = ["START", "init"]
 
 START = Path(__file__).parent / "start" / "two_phase_commit.py"
 CALLED = "tpc.py"  # what the text calls itself
+BROKEN = "hasty"  # a variant that it declares
 
 EXAMPLES = """\b
 Examples:
@@ -33,6 +34,9 @@ def init(path: Path) -> Answer:
     if not path.parent.is_dir():
         raise click.UsageError(f"{path}: there is no folder {path.parent}")
     text = START.read_text(encoding="utf-8").replace(CALLED, str(path))
-    said = f"{path} is written: two-phase commit, which runs as it stands; zabcheck --protocol {path} explores it"
+    said = (
+        f"{path} is written: two-phase commit, which runs as it stands; zabcheck --protocol {path} explores it, and "
+        f"zabcheck --protocol {path} --variant {BROKEN} breaks it: a rule changed, and the run that shows it"
+    )
     result = StatedResult(said, text=[Words([said])], kind="init")
     return publish(result, more=[(path, text.encode())])
