@@ -11,8 +11,8 @@ __all__ = ["completion"]
 
 EXAMPLES = """\b
 Where each reads it:
-  bash   eval "$(zabcheck completion bash)"          in ~/.bashrc
-  zsh    eval "$(zabcheck completion zsh)"           in ~/.zshrc, behind compinit
+  bash   eval "$(zabcheck completion bash)"        in ~/.bashrc
+  zsh    eval "$(zabcheck completion zsh)"         in ~/.zshrc, after compinit
   fish   zabcheck completion fish > ~/.config/fish/completions/zabcheck.fish
 """
 

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import click
 
-from checker.commands.common import HELD, PATH, Answer, Subcommand
+from checker.commands.common import PATH, Answer, Subcommand
+from checker.commands.publishing import publish
+from checker.report.result import StatedResult, Words
 
 __all__ = ["START", "init"]
 
 START = Path(__file__).parent / "start" / "two_phase_commit.py"
 CALLED = "tpc.py"  # what the text calls itself
+BROKEN = "hasty"  # a variant that it declares
 
 EXAMPLES = """\b
 Examples:
@@ -31,5 +34,9 @@ def init(path: Path) -> Answer:
     if not path.parent.is_dir():
         raise click.UsageError(f"{path}: there is no folder {path.parent}")
     text = START.read_text(encoding="utf-8").replace(CALLED, str(path))
-    said = f"{path} is written: two-phase commit, which runs as it stands; zabcheck --protocol {path} explores it"
-    return Answer(HELD, [said], files=[(path, text.encode())])
+    said = (
+        f"{path} is written: two-phase commit, which runs as it stands; zabcheck --protocol {path} explores it, and "
+        f"zabcheck --protocol {path} --variant {BROKEN} breaks it: a rule changed, and the run that shows it"
+    )
+    result = StatedResult(said, text=[Words([said])], kind="init")
+    return publish(result, more=[(path, text.encode())])

@@ -24,6 +24,7 @@ from checker import answers, api
 from checker.cli import main
 from checker.commands.bmc import bmc
 from checker.commands.induct import induct
+from checker.commands.init import BROKEN
 from checker.commands.judge import judge
 from checker.commands.reenact import reenact
 from checker.commands.refine import refine
@@ -33,6 +34,7 @@ from invariants.inductive import CLAUSES
 from tests.patience import HANG
 from zabcheck import language, shadowed_packages
 from zabspec.authoring import declaration
+from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds import actor
 from zabspec.worlds.steps import BUDGETS
 
@@ -463,3 +465,7 @@ def test_what_the_page_shows_was_run(name: str, code: str, output: str, capsys: 
 def test_the_page_names_every_function_and_type() -> None:
     assert {name for name in zabcheck.__all__ if f"`{name}" not in PAGE} == set()
     assert len(EXAMPLES) == PAGE.count("<!-- example: ") == 3
+
+
+def test_init_names_a_variant_that_its_file_declares() -> None:
+    assert BROKEN in PROTOCOLS[str(START)].variants

@@ -4,19 +4,41 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from checker.ci.shipped import gallery
+from checker.cli import main
 from checker.report.formats import terminal
+from checker.zookeeper.record import Outcome
 from invariants import PROPERTIES
 from tests.commands.running import BROKEN, TINY, run
 from zabspec.protocols.registry import PROTOCOLS
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+DATA = Path(__file__).parents[1] / "data" / "0.1.0"
+LOG = "2026-11-21 07:21:31,600 [myid:1] - INFO  [main:Learner@1] - LOOKING\n"
+CHECKS = """
+[[check]]
+name = "a-check-whose-name-is-long"
+variant = "small-quorum"
+nodes = 2
+txns = 1
+timeouts = 0
+crashes = 0
+losses = 0
+properties = ["durability"]
+
+[check.expect]
+verdict = "violated"
+violated = { durability = 11 }
+source = "here"
+"""
 CONFIG = "group.1=1:2:3\ngroup.2=4:5:6\n" + "".join(f"server.{n}=host{n}:2888:3888\n" for n in range(1, 7))
 NAMES = {"property", "progress_property", "clause", "variant"}  # keys of JSON whose values are identifiers
 
@@ -45,7 +67,17 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "quorums": ("quorums", "zoo.cfg"),
     "clauses": ("induct", "--list"),
     "mutants of the proof": ("prove", "--mutant", "list"),
+    "init": ("init", "tpc.py"),
+    "replay": ("replay", "run.trace.json"),
+    "minimise": ("minimise", "run.trace.json", "--search", "0.1"),
+    "audit": ("audit", "--logs", "zk1.log"),
+    "check": ("check",),
+    "refine": ("refine", "--nodes", "2", "--txns", "1", "--timeouts", "0"),
+    "zookeeper": ("zookeeper", "ZK-4643"),
 }
+# What prints no table: a script, a server, a page, a file in another form (`test_cli.py`). And what takes Spark, a Java
+# server or seconds of z3, whose parts are those of the others (`checker/report/result.py`).
+ELSEWHERE = {"completion", "export", "walk", "report", "sweep", "judge", "reenact", "realise", "bmc"}
 WITH_JSON = ("explore", "explore, violated", "explore, live", "simulate", "graph", "plan", "quorums", "clauses")
 LISTED = {
     "variants": lambda: [name for p in PROTOCOLS.values() for v in p.variants for name in (p.name, v)],
@@ -54,11 +86,27 @@ LISTED = {
 }
 
 
+def test_every_command_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new command is in one of the two tables; and every help fits, at both widths."""
+    with click.Context(main) as ctx:
+        names = main.list_commands(ctx)
+    assert {words[0] for words in COMMANDS.values() if not words[0].startswith("-")} | ELSEWHERE == set(names)
+    for width in (80, 120):
+        monkeypatch.setenv("COLUMNS", str(width))
+        for name in names:
+            text = run(name, "--help").stdout.partition("Examples:")[0]
+            assert [line for line in text.splitlines() if len(line) > width] == [], name
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_command_cuts_a_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At 80 and 120 columns, in a pipe and with `NO_COLOR`: every name that is in the JSON is in the text."""
     monkeypatch.chdir(tmp_path)
     Path("zoo.cfg").write_text(CONFIG)
+    Path("zk1.log").write_text(LOG)
+    Path("zabcheck.toml").write_text(CHECKS)
+    shutil.copy(DATA / "agreement.trace.json", "run.trace.json")
+    monkeypatch.setattr("checker.zookeeper.record.explored", lambda *_: Outcome(0, 1234, 0.1, True, "", None))
     piped, parts = answered(name, monkeypatch)
     names = set(LISTED[name]() if name in LISTED else ())
     if name in WITH_JSON:

@@ -13,7 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
+from checker.report.claimed import read_report
 from checker.report.formats.html import page_of_parts
+from checker.report.page import page_of as page_of_report
 from checker.report.result import Counterexample, StatedResult, Words
 from checker.report.witness_page import page_of_runs
 from checker.report.witnessed import WitnessReport
@@ -29,6 +31,7 @@ from tests.zookeeper.written import Txn, create, digested, ensemble, server, zxi
 from traces import read_trace
 from traces.pages.shell import environment
 from traces.pictures import to_html
+from traces.pictures.html import page as page_of
 from traces.sweep.grid import Grid
 from traces.sweep.report import facts_of, inline
 from traces.sweep.summary import Group, Summary, Together, VerdictTotals
@@ -38,11 +41,14 @@ from zabspec.model import Configuration
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt install chromium")
 
-DATA = Path(__file__).parent.parent / "data" / "0.1.0"
+TOP = Path(__file__).parents[2]
+DATA = TOP / "tests" / "data" / "0.1.0"
 MEASURE = Path(__file__).with_name("geometry.js").read_text(encoding="utf-8")
 START = "2026-11-21 07:21:31,600 [myid:{n}] - INFO  [main:Learner@1] - "
 ESTABLISHED = "Have quorum of supporters, sids: [[1, 2]]; starting up and setting last processed zxid: 0x500000000"
 SIZES = {"phone": (390, 844), "screen": (1280, 800)}
+# Markup, quotes, a mark that turns what follows around, and a word that no line has room for.
+NASTY = f"{HOSTILE}\"'\u202e{'x' * 300}"
 UNFOLD = "for (const e of document.querySelectorAll('details')) e.open = true"
 
 
@@ -50,13 +56,16 @@ UNFOLD = "for (const e of document.querySelectorAll('details')) e.open = true"
 
 
 def run_page(folder: Path) -> str:
-    """A counterexample."""
-    return to_html(pictured("join-commit-all"))
+    """A counterexample with a story, as of a row of the track record."""
+    return page_of(
+        replace(pictured("join-commit-all"), tool=NASTY), story=[("what a client loses", NASTY), (NASTY, "x")]
+    )
 
 
 def long_page(folder: Path) -> str:
     """A run of seven processes, which no screen is wide enough for."""
-    return to_html(walk(Configuration(nodes=7, txns=3, timeouts=1, crashes=1, losses=1), 0, length=40, together=True))
+    large = Configuration(nodes=7, txns=3, timeouts=1, crashes=1, losses=1)
+    return to_html(replace(walk(large, 0, length=40, together=True), tool=NASTY))
 
 
 def loop_page(folder: Path) -> str:
@@ -64,20 +73,18 @@ def loop_page(folder: Path) -> str:
     with pytest.warns(OldNameWarning):
         trace = read_trace(DATA / "joins.trace.json")
     assert trace.lasso is not None
-    return to_html(replace(trace, lasso=replace(trace.lasso, loop=1, stabilization_time=0)))
+    return to_html(replace(trace, tool=NASTY, lasso=replace(trace.lasso, loop=1, stabilization_time=0)))
 
 
 def report_page(folder: Path) -> str:
     """An exploration that found two violations."""
-    page = folder / "given.html"
-    assert CliRunner().invoke(main, ["report", str(DATA / "report.json"), "--html", str(page)]).exit_code == 1
-    return page.read_text(encoding="utf-8")
+    return page_of_report(read_report(DATA / "report.json") | {"sentence": f"VIOLATED: {NASTY}"})
 
 
 def audit_page(folder: Path) -> str:
     """Servers that differ, with names that would be markup."""
     txns = [Txn(zxid(1, n), *create(f"/n{n}")) for n in range(1, 4)]
-    evil = f"/{HOSTILE.replace('/', '|')}\u202e"
+    evil = f"/{NASTY.replace('/', '|')}"
     good = digested([*txns, Txn(zxid(3, 7), *create(evil))])
     other = [*good[:-1], replace(good[-1], body=create(evil, b"other")[1])]
     page, folders = folder / "audited.html", ensemble(folder, server(good), server(good), server(other))
@@ -89,7 +96,7 @@ def logs_page(folder: Path) -> str:
     """Text logs of two leaders of one epoch."""
     logs = [folder / f"zk{n}.log" for n in (1, 2)]
     for n, log in enumerate(logs, 1):
-        log.write_text("".join(f"{START.format(n=n)}{said}\n" for said in ("LOOKING", ESTABLISHED, HOSTILE)))
+        log.write_text("".join(f"{START.format(n=n)}{said}\n" for said in ("LOOKING", ESTABLISHED, NASTY)))
     page = folder / "told.html"
     assert CliRunner().invoke(main, ["audit", "--logs", *map(str, logs), "--html", str(page)]).exit_code == 1
     return page.read_text(encoding="utf-8")
@@ -100,8 +107,8 @@ def sweep_page(folder: Path) -> str:
     tallies = {"agreement": VerdictTotals(90, 3, 7, 12), "prefix": VerdictTotals(100, 0, 0, -1)}
     sums = {"elections": 120, "commits": 900, "messages": 90_000, "abcasts": 1000}
     group = Group(100, 7, 0, sums, tallies)
-    axes = {"variant": {"none": group, HOSTILE: group}}
-    together = (Together(("db19", HOSTILE, "-", "-"), ("agreement",), 7, 12),)
+    axes = {"variant": {"none": group, NASTY: group}}
+    together = (Together(("db19", NASTY, "-", "-"), ("agreement",), 7, 12),)
     facts = facts_of(Grid(seeds=("1:101",)), Summary(group, axes, together=together), ())
     plot = inline(
         '<?xml version="1.0"?><svg width="576pt" height="90pt" viewBox="0 0 576 90"><rect width="576" height="90" '
@@ -115,7 +122,7 @@ def witness_page(folder: Path) -> str:
     """Runs that put properties to the test, of which one was not found."""
     trace = pictured("join-commit-all")
     judged = properties_of("zab")[:2]
-    met = replace(trace, property_name="", premise_of=judged[0].name)
+    met = replace(trace, property_name="", premise_of=judged[0].name, tool=NASTY)
     found = {judged[0].name: Counterexample(trace=met)}
     return page_of_runs(WitnessReport(trace.configuration, judged, found, []))
 
@@ -125,18 +132,18 @@ def gallery_page(folder: Path) -> str:
     row = {"name": "small-quorum", "status": "as expected", "colour": "good", "statement": "A quorum is a majority.",
            "expected": "violated", "outcome": "durability at depth 11", "states": "1,234,567", "runs": []}  # fmt: skip
     wrong = row | {
-        "name": HOSTILE,
+        "name": NASTY,
         "status": "DIFFERS",
         "colour": "bad",
-        "runs": [(HOSTILE, "a.html"), ("b", "b.html")],
+        "runs": [(NASTY, "a.html"), ("b", "b.html")],
     }
     template = environment("checker.report").get_template("check.html.j2")
-    return template.render(sentence="DIFFERS: 1 of 2", what="check", rows=[row, wrong], left_out=1, notes=[HOSTILE])
+    return template.render(sentence="DIFFERS: 1 of 2", what="check", rows=[row, wrong], left_out=1, notes=[NASTY])
 
 
 def parts_page(folder: Path) -> str:
     """A result that has no drawing of its own."""
-    return page_of_parts(StatedResult(f"it is {HOSTILE}", text=[Words([f"it is {HOSTILE} " * 20])]))
+    return page_of_parts(StatedResult(f"it is {NASTY}", text=[Words([f"it is {NASTY} " * 20])]))
 
 
 def walk_page(folder: Path) -> str:
@@ -152,7 +159,6 @@ KINDS: tuple[Callable[[Path], str], ...] = (
     run_page, long_page, loop_page, report_page, audit_page, logs_page, sweep_page, witness_page, gallery_page,
     parts_page, walk_page,
 )  # fmt: skip
-HOSTILE_KINDS = (audit_page, sweep_page, gallery_page, parts_page)
 
 
 @pytest.fixture(scope="module")
@@ -186,10 +192,20 @@ def test_a_page_is_legible_on_every_screen(page: Browser, tmp_path: Path, kind: 
         for dark in (False, True):
             assert looked_at(page, size, dark) == [], (name, dark)
     assert page.run("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
-    if kind in HOSTILE_KINDS:
+    if kind is not logs_page:  # which tells of the lines that it understands
         assert "alert(1)" in page.run("document.body.innerText")  # it is said, and is no script
     scripts = page.run("[...document.scripts].filter(s => !s.type.startsWith('application/')).length")
     assert scripts == (2 if page.run("!!document.querySelector('section.run')") else 1)
+
+
+def test_every_template_is_a_page_that_is_looked_at() -> None:
+    """A new kind of page has its function above."""
+    of_kinds = {"trace", "report", "audit", "logs", "witness", "check", "parts"}  # and the sweep's `report`
+    found = [path for path in TOP.rglob("*.html.j2") if ".venv" not in path.parts]
+    extends = [path for path in found if "extends" in path.read_text(encoding="utf-8").partition("\n")[0]]
+    assert {path.name.partition(".")[0] for path in extends} | {"logs"} == of_kinds
+    assert len(extends) == len(of_kinds)
+    assert {path.name for path in found} - {path.name for path in extends} == {"shell.html.j2", "run.html.j2"}
 
 
 FAULTS = {
