@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import NewType
 
 from zabcheck.language import (
-    NOBODY, Int, Message, MessageName, Node, NodeId, OneOf, Seq, State, Variant, action, broken, declare, ghost,
-    observation, only, receives, safety, send, stored, volatile,
+    NOBODY, Int, Message, MessageName, Node, NodeId, OneOf, Seq, State, Variant, action, broken, declare, fires,
+    ghost, observation, only, receives, safety, send, stored, timer, volatile,
 )  # fmt: skip
 
 Client = NewType("Client", Node)
@@ -29,6 +29,7 @@ def state(size):
     number = Int(0, size.acquires, "--acquires")
     return [
         stored("holder", NodeId.of(size.nodes, "client"), "who has the lock", of="server"),
+        timer("lease", "the holder has not been heard of for too long, if it fires", of="server"),
         stored("last", number, "the number of the last grant", of="server"),
         stored("fence", number, "the largest number it has seen", of="store"),
         volatile("mode", OneOf("FREE", "WAITING", "HOLDING"), "of its request", of="client"),
@@ -57,14 +58,11 @@ def on_acquire(s: State, p: Server, source: Client, m: ACQUIRE) -> None:
     if s.holder[p] == NOBODY:
         s.last[p] += 1
         s.holder[p] = source
+        s.lease[p] = True
         send(s, p, source, GRANT(number=s.last[p]))
 
 
-def is_held(s: State, p: Server) -> bool:
-    return s.holder[p] != NOBODY
-
-
-@action(when=is_held, budget="expiries")
+@fires("lease", budget="expiries")
 def expire(s: State, p: Server) -> None:
     """The server has waited too long: whoever holds the lock may still think so."""
     s.holder[p] = NOBODY
@@ -96,6 +94,7 @@ def release(s: State, p: Client) -> None:
 def on_release(s: State, p: Server, m: RELEASE) -> None:
     if m.number == s.last[p]:
         s.holder[p] = NOBODY
+        s.lease[p] = False
 
 
 def accepts(s: State, p: Store, number: int) -> bool:
