@@ -13,7 +13,7 @@ from typing import NewType
 
 from zabcheck.language import (
     NOBODY, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, OneOf, Seq, SeqOf, Size, Variant, action,
-    broken, declare, ghost, observation, only, receives, safety, send, stored, volatile,
+    broken, declare, fires, ghost, observation, only, receives, safety, send, stored, timer, volatile,
 )  # fmt: skip
 
 Client = NewType("Client", Node)
@@ -40,6 +40,7 @@ class WRITE(MessageType):
 
 class State(Fields):
     holder: Each[Server, Client]
+    lease: Each[Server, bool]
     last: Each[Server, int]
     fence: Each[Store, int]
     mode: Each[Client, int]
@@ -51,6 +52,7 @@ def state(size: Size) -> list[Field]:
     number = Int(0, size.acquires, "--acquires")
     return [
         stored("holder", NodeId.of(size.nodes, "client"), "who has the lock", of="server"),
+        timer("lease", "the holder has not been heard of for too long, if it fires", of="server"),
         stored("last", number, "the number of the last grant", of="server"),
         stored("fence", number, "the largest number it has seen", of="store"),
         volatile("mode", OneOf("FREE", "WAITING", "HOLDING"), "of its request", of="client"),
@@ -79,14 +81,11 @@ def on_acquire(s: State, p: Server, source: Client, m: ACQUIRE) -> None:
     if s.holder[p] == NOBODY:
         s.last[p] += 1
         s.holder[p] = source
+        s.lease[p] = True
         send(s, p, source, GRANT(number=s.last[p]))
 
 
-def is_held(s: State, p: Server) -> bool:
-    return s.holder[p] != NOBODY
-
-
-@action(when=is_held, budget="expiries")
+@fires("lease", budget="expiries")
 def expire(s: State, p: Server) -> None:
     """The server has waited too long: whoever holds the lock may still think so."""
     s.holder[p] = NOBODY
@@ -118,6 +117,7 @@ def release(s: State, p: Client) -> None:
 def on_release(s: State, p: Server, m: RELEASE) -> None:
     if m.number == s.last[p]:
         s.holder[p] = NOBODY
+        s.lease[p] = False
 
 
 def accepts(s: State, p: Store, number: int) -> bool:

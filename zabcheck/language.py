@@ -20,6 +20,7 @@ from zabspec.authoring.declaration import (
     declare,
     environment,
     environment_step,
+    fires,
     ghost,
     invariant,
     observation,
@@ -28,6 +29,7 @@ from zabspec.authoring.declaration import (
     receives,
     safety,
     stored,
+    timer,
     volatile,
 )
 from zabspec.deprecated import current_name
@@ -84,9 +86,9 @@ __all__ = [
     "Processes", "Record", "RecordType", "Role", "Seq", "SeqOf", "SetOf", "Size", "Start", "State", "Txn",
     "Variant", "Zxid", "abcast", "abdeliver", "accept", "action", "any_of", "any_process", "arm_timer", "broken",
     "choose", "connect", "declare", "disconnect", "durable", "end_leadership", "end_pass", "end_synchronization",
-    "environment", "environment_step", "establish", "force", "forget", "ghost", "invariant", "is_a", "is_down",
-    "is_quorum", "observation", "on_disk", "only", "processes", "progress", "receives", "revise", "safety", "send",
-    "send_to_follower", "send_to_leader", "step", "stored", "volatile",
+    "environment", "environment_step", "establish", "fires", "force", "forget", "ghost", "invariant", "is_a",
+    "is_down", "is_quorum", "observation", "on_disk", "only", "processes", "progress", "receives", "revise",
+    "safety", "send", "send_to_follower", "send_to_leader", "step", "stored", "timer", "volatile",
 ]  # fmt: skip
 
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
-"""Maps, multisets, optional numbers, and records that hold processes: what counts once, and what is refused."""
+"""Maps, multisets, optional numbers, records that hold processes, and timers: what counts once, and what is refused."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,50 @@ def test_engines_say_what_the_second_semantics_says(tmp_path: Path) -> None:
         outcome = check(made, tmp_path, ("interpreted", "compiled", "symmetric"), reference)
     assert outcome.status == "same", outcome.line()
     assert {"interpreted", "compiled", "symmetric"} <= set(outcome.compared)
+
+
+FENCED = (Path(__file__).parents[2] / "examples" / "fenced_lock.py").read_text(encoding="utf-8")
+EXPIRE = '@fires("lease", budget="expiries")'
+REFUSED_TIMERS = {  # what is replaced, by what, the line that is named, the reason
+    "no timer": (EXPIRE, '@fires("leese", budget="expiries")', "@fires", "leese is no timer; there are lease"),
+    "a field": (EXPIRE, '@fires("holder", budget="expiries")', "@fires", "holder is no timer; there are lease"),
+    "nothing fires": (EXPIRE, '@action(budget="expiries")', 'timer("lease"', "nothing is marked @fires..lease"),
+    "another role": ("def expire(s: State, p: Server)", "def expire(s: State, p: Store)", "@fires", "of role server"),
+    "no name": (EXPIRE, "@fires\n", "@fires", "write @fires.*, with the name of a timer"),
+    "fair at a price": (EXPIRE, EXPIRE[:-1] + ', fair="strong")', "@fires", "what costs a budget never needs"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED_TIMERS)
+def test_a_wrong_timer_is_refused_with_its_line(what: str, tmp_path: Path) -> None:
+    old, new, where, said = REFUSED_TIMERS[what]
+    assert old in FENCED
+    path = tmp_path / "fenced.py"
+    path.write_text(FENCED.replace(old, new, 1))
+    lines = range(
+        *(next(k for k, line in enumerate(path.read_text().split("\n"), 1) if where in line) + n for n in (0, 2))
+    )
+    with pytest.raises((LanguageError, ConfigError)) as refused:
+        Compiled(Model(Configuration(str(path))), properties_of(str(path)), False)
+    assert re.search(said, str(refused.value))
+    assert any(f"fenced.py:{line}:" in str(refused.value) for line in lines)
+
+
+def test_a_timer_is_an_action_that_disarms_it(tmp_path: Path) -> None:
+    """The same text with a guard and an assignment in its place has the same states, and orbits."""
+    by_hand = FENCED.replace(
+        EXPIRE,
+        'def armed(s: State, p: Server) -> bool:\n    return s.lease[p]\n\n\n@action(when=armed, budget="expiries")',
+    ).replace("    s.holder[p] = NOBODY\n", "    s.lease[p] = False\n    s.holder[p] = NOBODY\n", 1)
+    by_hand = by_hand.replace('timer("lease", "the holder', 'volatile("lease", Bool(), "the holder').replace(
+        "NOBODY, Int,", "NOBODY, Bool, Int,", 1
+    )
+    levels = []
+    for name, text in (("fenced.py", FENCED), ("by_hand.py", by_hand)):
+        (tmp_path / name).write_text(text)
+        asked = Configuration(str(tmp_path / name), budgets="client=2,server=1,store=1,acquires=2,expiries=1,writes=1")
+        found = Interpreter(Model(asked), (), True, every_step=True).run(Limits(), False)
+        assert found.complete
+        levels.append((found.levels, found.raw_levels))
+    assert levels[0] == levels[1]
+    assert sum(levels[0][0]) < sum(levels[0][1])

@@ -157,6 +157,11 @@ def volatile(name: str, kind: Any, doc: str = "", *axes: Any, of: str = "") -> F
     return _field(name, kind, Role.VOLATILE, (NODE, *axes), doc)
 
 
+def timer(name: str, doc: str = "", of: str = "") -> Field:
+    """Declare a timer of each process (B6)."""
+    return Field(name, Bool(), Role.VOLATILE, (NODE,), doc)
+
+
 def ghost(name: str, kind: Any, doc: str = "", *axes: Any, reading: str = "") -> Field:
     """Declare a ghost; how a person reads it says nothing of it."""
     return _field(name, kind, Role.GHOST, axes, doc)
@@ -244,6 +249,7 @@ class Mark:
     budget: str = ""
     fair: Any = True
     fair_to: str = "process"
+    timer: str = ""
     over: str = "state"
     witness: Callable | None = None
 
@@ -261,6 +267,13 @@ def action(
 ) -> Callable:
     """Mark an internal step of a process."""
     return _marker(Mark("action", name, when, budget, fair, fair_to))
+
+
+def fires(
+    timer: str, when: Any = None, budget: str = "", every: int = 40, name: str = "", fair: Any = True
+) -> Callable:
+    """Mark what a process does as its timer fires (B6)."""
+    return _marker(Mark("action", name, when, budget, fair, timer=timer))
 
 
 def environment_step(

@@ -124,16 +124,37 @@ class World(Disks, History):
         return constants | ANNOTATIONS | {"accepts": 0, "accept_epoch": 0}
 
     def _steps(self, sort: str) -> list[tuple[str, str, Callable | None, Callable]]:
-        """Return label, budget, guard and function of each action, or of each environment step (L4)."""
+        """Return label, budget, guard and function of each action, or of each environment step (L4); of a timer that
+        fires these have to do with it (B6)."""
         return [
             (
                 f"{sort}:{mark.name or name.replace('_', '-')}",
                 mark.budget,
-                mark.when and self.program.current(mark.when),
-                function,
+                self.if_armed(mark, mark.when and self.program.current(mark.when)),
+                self.disarming(mark, function),
             )
             for name, mark, function in self.program.marked(sort)
         ]
+
+    @staticmethod
+    def if_armed(mark: Any, when: Callable | None) -> Callable | None:
+        """Return a guard that asks of the timer first (B6)."""
+        if not mark.timer:
+            return when
+        return lambda s, p: getattr(s, mark.timer)[p] and (when is None or when(s, p))
+
+    @staticmethod
+    def disarming(mark: Any, function: Callable) -> Callable:
+        """Return a step that disarms its timer first (B6)."""
+        if not mark.timer:
+            return function
+
+        def fires(s: Any, p: int) -> None:
+            getattr(s, mark.timer)[p] = False
+            function(s, p)
+
+        fires.__name__ = function.__name__  # whose processes it is of follows from that
+        return fires
 
     def _receivers(self) -> dict[tuple[int, str], Callable]:
         """Return the `@receives` functions by their number of parameters and kind of message."""

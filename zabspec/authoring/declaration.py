@@ -16,7 +16,7 @@ from functools import cached_property
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar, cast, overload
 
-from zabspec.language.kinds import NOTHING, Int, Kind, Message, NodeId, OptionalInt, Record, Seq, SetOf
+from zabspec.language.kinds import NOTHING, Bool, Int, Kind, Message, NodeId, OptionalInt, Record, Seq, SetOf
 from zabspec.language.place import Place, relative
 from zabspec.language.schema import NODE, Field, Role
 from zabspec.properties import HISTORY, STATE, STEP, ProgressProperty, Property
@@ -39,6 +39,7 @@ __all__ = [
     "declare",
     "environment",
     "environment_step",
+    "fires",
     "ghost",
     "invariant",
     "observation",
@@ -47,6 +48,7 @@ __all__ = [
     "receives",
     "safety",
     "stored",
+    "timer",
     "volatile",
 ]
 
@@ -251,6 +253,13 @@ def volatile(name: str, kind: Kind | Map, doc: str, *axes: int, of: str = "") ->
     return field_of(name, kind, Role.VOLATILE, (NODE, *axes), doc, of=of)
 
 
+def timer(name: str, doc: str, of: str = "") -> Field:
+    """A timer of each process, or of each of a role: a truth value that is True while it is armed, so that
+    `s.lease[p] = True` arms it. Once armed it may fire at any time: what it does is marked `@fires("lease")`. A crash
+    forgets it."""
+    return Field(name, Bool(), Role.VOLATILE, (NODE,), doc, of=of, timer=True)
+
+
 def ghost(name: str, kind: Kind | Map, doc: str, *axes: str | int, reading: str = "") -> Field:
     """What observations write and properties read, and no handler may. `axes`: NODE for each process, or a number of
     entries. `reading`: how a person reads one of these, with `{}` for its number: `epoch {} served`."""
@@ -280,6 +289,7 @@ class Action:
         fair: of a process, and free: it is taken sooner or later, where from some moment on it always can be.
         strong: it is fair where it can be taken again and again, too.
         together: what is fair is that some process takes it, and not that each does.
+        timer: the field of the timer whose firing it is; empty: none.
         role: the type of the role whose processes take it; empty: all do.
     """
 
@@ -292,6 +302,7 @@ class Action:
     fair: bool = True
     strong: bool = False
     together: bool = False
+    timer: str = ""
     role: str = ""
 
 
@@ -382,6 +393,33 @@ def action(
         made = Action(
             name or name_of(function), as_function(function), looks(when), budget, every,
             fair=bool(fair), strong=fair == STRONG, together=fair_to == "action",
+        )  # fmt: skip
+        vars(function)["made_action"] = made
+        return function
+
+    return mark
+
+
+def fires(
+    timer: str,
+    /,
+    *,
+    when: Callable[..., bool] | None = None,
+    budget: str = "",
+    every: int = 40,
+    name: str = "",
+    fair: bool | str = True,
+) -> Callable[[Step], Step]:
+    """Marks what a process does as a timer of it fires, `(s, p)`: possible while that timer is armed, which it then no
+    longer is. All else is as of an `action`."""
+    if not isinstance(timer, str):
+        raise ProtocolError('write @fires("lease"), with the name of a timer')
+    check_fairness(fair, "process", budget)
+
+    def mark(function: Step) -> Step:
+        made = Action(
+            name or name_of(function), as_function(function), looks(when), budget, every,
+            fair=bool(fair), strong=fair == STRONG, timer=timer,
         )  # fmt: skip
         vars(function)["made_action"] = made
         return function

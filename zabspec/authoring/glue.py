@@ -188,12 +188,18 @@ def dispatch(
         if a.budget in absent:
             continue
         left = f"s.{a.budget}_left > 0" if a.budget else ""
+        armed = f"s.{a.timer}[p]" if a.timer else ""
         when = f"{a.when.__name__}({passed})" if a.when is not None else ""
         whose = f"is_a(s, p, {a.role})" if a.role else ""
-        asks += [f"    if k == {k}:", f"        return {' and '.join(filter(None, (whose, left, when))) or 'True'}"]
+        asks += [
+            f"    if k == {k}:",
+            f"        return {' and '.join(filter(None, (whose, left, armed, when))) or 'True'}",
+        ]
         does += [f"    if k == {k}:"]
         if a.budget:
             does += [f"        s.{a.budget}_left = s.{a.budget}_left - 1"]
+        if a.timer:
+            does += [f"        s.{a.timer}[p] = False"]
         does += [f"        {a.function.__name__}({passed})"]
     often = [f"def {on}_every(s: State, k: int) -> int:"]
     often += [line for k, a in enumerate(steps) for line in (f"    if k == {k}:", f"        return {max(1, a.every)}")]

@@ -277,6 +277,7 @@ class ProtocolSource:
         if self.declared.replicas:
             check_replicas(self.name, self.declared, fields)
         check_of(self.name, fields, messages, tuple(self.declared.roles))
+        self._check_timers(fields)
         if self.declared.roles:
             roles, by_name = tuple(self.declared.roles), {f.__name__: f for f in self.typed}
             parts = {f.name: f for f in fields}, {m.name: m for m in messages}
@@ -409,6 +410,24 @@ class ProtocolSource:
                 f"reading={f.reading!r} of {f.name} has to have {{}} for each of its numbers, which are {len(f.axes)}"
             )
             raise misdeclared(self.name, ("field", f.name), wrong)
+
+    def _check_timers(self, fields: Iterable[Field]) -> None:
+        """Check that each timer fires, that nothing else does, and that it is of the processes that it fires for."""
+        timers = {f.name: f for f in fields if f.timer}
+        for a in self.actions:
+            f = timers.get(a.timer)
+            at = ("function", a.function.__name__)
+            if a.timer and f is None:
+                there = (
+                    f"there are {', '.join(timers)}" if timers else 'timer("name", "doc") in state(size) declares one'
+                )
+                raise misdeclared(self.name, at, f"{a.timer} is no timer; {there}")
+            if f is not None and f.of and type_name(f.of) != a.role:
+                said = f"{f.name} is a timer of role {f.of}, and {a.function.__name__} is not: annotate its process so"
+                raise misdeclared(self.name, at, said)
+        for name in timers.keys() - {a.timer for a in self.actions}:
+            said = f'nothing is marked @fires("{name}"): timer {name} is armed in vain'
+            raise misdeclared(self.name, ("field", name), said)
 
     def _check_members(self, what: tuple[str, ...], kind: Kind) -> None:
         """Check that every bit of a number that is read as a set has a name, and that no two have the same."""

@@ -58,6 +58,7 @@ class Field:
     disk: bool = False  # persistent, and on a disk: power loss keeps what is forced (`zabspec/worlds/storage.py`)
     reading: str = ""  # how a person reads one of its entries, as `epoch {} served`; empty: by its name
     of: str = ""  # the role whose processes have it; the others hold the low end for ever; empty: all have it
+    timer: bool = False  # it says whether a timer is armed
     keys: tuple[str, ...] = ()  # of each axis after that, the role whose processes are its keys; empty: any
 
     @property

@@ -62,6 +62,7 @@ NEEDS = {
     "quorums": Need("", ("is_quorum(",), features=frozenset({"quorums"})),
     "roles": Need("datagrams", ("roles=",), nodes=2, features=frozenset({"roles"})),
     "maps": Need("", ("Map(",), nodes=2, features=frozenset({"maps"})),
+    "timers": Need("", ("@fires(",), nodes=2, features=frozenset({"timers"})),
     "binding": Need("", ("def takes_other(",), features=frozenset({"binding"})),
 }
 

@@ -12,7 +12,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from tests.second.generator.kinds import FLAG, PROCESSES, Cell, Mail, Number
-from tests.second.generator.maps import Maps
+from tests.second.generator.maps import Mapped, Maps
 from tests.second.generator.roles import Roles
 from tests.second.generator.statements import indented
 from tests.second.generator.systems import DRAWS as SYSTEM_DRAWS
@@ -68,6 +68,8 @@ class Features:
             names += Roles(self.builder).add(Random(f"{self.builder.seed} feature roles"))
         if "maps" in self.wanted:
             names += Maps(self.builder, Random(f"{self.builder.seed} feature maps")).add()
+        if "timers" in self.wanted:
+            names += self.timers(Random(f"{self.builder.seed} feature timers"))
         if "quorums" in self.wanted:  # and in no other: what the seeds of usual campaigns give stays as it is
             names += self.quorums(Random(f"{self.builder.seed} feature quorums"))
         return names
@@ -196,6 +198,43 @@ class Features:
             ]  # fmt: skip
             names.append("claim-of-spending")
         return names
+
+    # --- timers ---------------------------------------------------------------------------------------
+
+    def timers(self, random: Random) -> list[str]:
+        """A timer that is armed, may fire, and may arm itself again; a property of what it has done."""
+        kind, of = ("Server", "server") if self.builder.roles else ("Node", "")
+        parts = self.builder.parts
+        self.words.cells += [
+            Mapped("alarm", FLAG, "timer", said="", of=of),
+            Mapped("rang", Number(0, 2), random.choice(("stored", "volatile")), said="Int(0, 2)", of=of),
+        ]
+        test = random.choice(("s.rang[p] < 2", "not s.alarm[p] and s.rang[p] < 2", "s.rang[p] == 0"))
+        again = random.choice(([], ["    if s.rang[p] < 2:", "        s.alarm[p] = True"]))
+        more = [f"budget={name!r}" for name in ("requests",) if random.random() < 0.4]
+        more += ["when=may_fire"] if random.random() < 0.4 else []
+        if "when=may_fire" in more:
+            said = random.choice(("s.rang[p] == 0", "s.rang[p] < 2", "s.alarm[p]"))
+            parts.append([f"def may_fire(s: State, p: {kind}) -> bool:", f"    return {said}"])
+        parts += [
+            [f"def may_arm(s: State, p: {kind}) -> bool:", f"    return {test}"],
+            [f"@action(when=may_arm{random.choice(('', ', budget=' + repr('requests')))})",
+             f"def arms(s: State, p: {kind}) -> None:", "    s.alarm[p] = True"],
+            [f"@fires({', '.join([repr('alarm'), *more])})", f"def rings(s: State, p: {kind}) -> None:",
+             f"    s.rang[p] = min(s.rang[p] + {random.choice(('1', '2', '(1 if s.alarm[p] else 2)'))}, 2)", *again],
+        ]  # fmt: skip
+        if not of:
+            self.into(random.choice((("on_recovery",), ("on_crash",), ("on_start",))), "p", ["s.alarm[p] = True"])
+        loop = "processes(s, Server)" if of else "range(s.NODES)"
+        claim = random.choice(("s.alarm[p] and s.rang[p] == 2", "s.rang[p] == 2", "s.alarm[p] and s.rang[p] == 1"))
+        parts += [
+            ["def claim_of_timers_premise(s: State) -> bool:", '    """A timer is armed."""', f"    for p in {loop}:",
+             "        if s.alarm[p]:", "            return True", "    return False"],
+            ["@safety(witness=claim_of_timers_premise)", "def claim_of_timers(s: State) -> bool:",
+             '    """Nothing is so of a timer."""', f"    for p in {loop}:", f"        if {claim}:",
+             "            return False", "    return True"],
+        ]  # fmt: skip
+        return ["claim-of-timers"]
 
     # --- quorums --------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from tests.second.generator.kinds import Cell, Mail, Number
 if TYPE_CHECKING:
     from tests.second.generator.text import Builder
 
-__all__ = ["Maps"]
+__all__ = ["Mapped", "Maps"]
 
 Lines = list[str]
 
@@ -27,7 +27,8 @@ class Mapped(Cell):
     @property
     def declared(self) -> str:
         """As `state` has it."""
-        return f'{self.role}("{self.name}", {self.said}, "the {self.name}"{f", of={self.of!r}" if self.of else ""})'
+        said = f" {self.said}," if self.said else ""
+        return f'{self.role}("{self.name}",{said} "the {self.name}"{f", of={self.of!r}" if self.of else ""})'
 
     @property
     def of_process(self) -> bool:

@@ -92,6 +92,7 @@ NAMES = [
     "durable",
     "environment",
     "environment_step",
+    "fires",
     "force",
     "forget",
     "ghost",
@@ -111,6 +112,7 @@ NAMES = [
     "send_to_leader",
     "step",
     "stored",
+    "timer",
     "volatile",
 ]
 FIELDS = [
