@@ -47,6 +47,7 @@ COMMANDS = {
     "reenact": "reenact",
     "gallery": "gallery",
     "init": "init",
+    "lint": "lint",
     "completion": "completion",
     "variants": "listings",
     "properties": "listings",
