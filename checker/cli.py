@@ -35,7 +35,9 @@ GROUPS = {
         "variants": "listings", "properties": "listings", "gallery": "gallery", "walk": "walk", "graph": "graph",
     },
     "For every depth or size": {"prove": "prove", "refine": "refine", "induct": "induct", "bmc": "bmc"},
-    "A protocol of your own, and checks in continuous integration": {"init": "init", "check": "check"},
+    "A protocol of your own, and checks in continuous integration": {
+        "init": "init", "lint": "lint", "check": "check",
+    },
     "A pipeline on Spark": {"pipeline": "pipeline"},
     "Runs": {
         "simulate": "simulate", "sweep": "sweep", "judge": "judge", "replay": "replay", "minimise": "minimise",

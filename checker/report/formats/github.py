@@ -22,7 +22,7 @@ def annotation_lines(result: Result) -> list[str]:
     """Return a line for each finding: a notice for what is let pass; and one for each warning."""
     out = []
     for f in result.findings:
-        level = "notice" if f.accepted else f.level
+        level = "notice" if f.accepted or f.level in ("note", "none") else f.level
         says = f"{f.says} (Let pass {f.accepted}.)" if f.accepted else f.says
         where = nearest([*f.places, *f.steps[::-1], *f.related], result.root)
         out.append(annotation(level, f"{f.of}: {f.what or f.rule}", says, where, result.root))

@@ -1,0 +1,93 @@
+"""What is wrong in a protocol's file, for every format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from checker.report.result import Finding, Part, Place, Result, Row, Rule, Table, Words, plural
+from checker.report.sources import top_of
+from checker.requests.lint import Linted, Mistake
+
+__all__ = ["LintReport"]
+
+MISTAKE, NOTE = "protocol-mistake", "no-effect"
+MORE = "There may be more: run it again when these are mended."
+
+
+@dataclass(frozen=True)
+class LintReport(Result):
+    """The mistakes of a file.
+
+    Attributes:
+        linted: them.
+    """
+
+    linted: Linted
+    kind = "lint"
+
+    @property
+    def errors(self) -> Sequence[Mistake]:
+        """The mistakes without the notes."""
+        return [m for m in self.linted.mistakes if m.level == "error"]
+
+    @property
+    def sentence(self) -> str:
+        notes = len(self.linted.mistakes) - len(self.errors)
+        said = f"{self.linted.path}: {plural(len(self.errors), 'mistake') if self.errors else 'no mistakes'}"
+        return f"{said}; {plural(notes, 'note')}" if notes else said
+
+    @property
+    def exit_code(self) -> int:
+        """0: it may be explored; 1: it has mistakes."""
+        return 1 if self.errors else 0
+
+    def parts(self) -> Sequence[Part]:
+        rows: list[Row] = [
+            (f"{m.path}:{m.line}" if m.line else m.path, f"{'note: ' if m.level == 'note' else ''}{m.reason}")
+            for m in self.linted.mistakes
+        ]
+        out: list[Part] = [Words([self.sentence])]
+        if rows:
+            out.append(Table(rows))
+        if not self.linted.complete:
+            out.append(Words([MORE]))
+        if not self.errors:
+            out.append(Words([f"to explore its states: zabcheck --protocol {self.linted.path}"]))
+        return out
+
+    def as_json(self) -> Any:
+        keys = ("path", "line", "column", "level", "reason")
+        return {
+            "command": "lint",
+            "protocol": self.linted.path,
+            "exit_code": self.exit_code,
+            "complete": self.linted.complete,
+            "mistakes": [{key: getattr(m, key) for key in keys} for m in self.linted.mistakes],
+        }
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        return (
+            Rule(MISTAKE, "A protocol's source is not in the language, or declares what cannot be."),
+            Rule(NOTE, "A piece of a protocol's source has no effect."),
+        )
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        return [
+            Finding(
+                MISTAKE if m.level == "error" else NOTE,
+                m.level,
+                m.reason,
+                [Place(Path(m.path).resolve(), m.line)],
+                of=Path(m.path).name,
+            )
+            for m in self.linted.mistakes
+        ]
+
+    @property
+    def root(self) -> Path:
+        return top_of(Path(self.linted.path).resolve())

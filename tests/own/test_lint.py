@@ -1,0 +1,119 @@
+"""`zabcheck lint`: all mistakes of a protocol's file at once, and where a request is wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+from checker.commands.init import START
+from tests.own.test_roles import written as with_roles
+
+HEAD = "from __future__ import annotations\n"
+# what stands in the file that `init` writes, what instead, and what is said of it
+MISTAKES = [
+    ("    s.phase[p] = PREPARED\n    send", "    s.phas[p] = PREPARED\n    send", "the state has no field phas"),
+    ("    s.coordinates[p] = True\n", "    s.coordinates[p] = 1\n", "a int stands where a bool is wanted"),
+    ("    s.coordinates[p] = False\n", "    x = [1, 2]\n    s.coordinates[p] = False\n    while True:\n        pass\n",
+     "List is not in the language: [1, 2]"),
+    ('budget="refusals")', 'budget="refuse")', "refuse spends 'refuse', which is no budget"),
+    ('"begins": 1,', '"begins": 999,', "budget begins must be 0 to 255, not 999"),
+    ("== s.NODES\n", "+ s.NODES\n", "a int stands where a bool is wanted"),
+    ("VOTE(yes=", "VOTE(yess=", "VOTE takes exactly the fields yes, by name"),
+]  # fmt: skip
+# the same of the example of docs/language.md, of processes where those of another role are wanted
+ROLES = [
+    ("any_of(s, Server), ASK", "any_of(s, Client), ASK", "ASK, which on_ask receives, takes a process of role server"),
+    ("s.owner[p] = m.who", "s.owner[p] = p", "takes a process of role client, and p is of role server"),
+    ("serve(s, p, source)", "serve(s, p, p)", "serve(c) takes a process of role client"),
+    ("served_by[p].add(source)", "served_by[p].add(p)", "served_by[p] takes a process of role server"),
+    ("q in s.served_by[c] and", "q in s.served_by[c] and q == c and", "they are never the same"),
+]
+
+
+def linted(*words: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(main, ["lint", *words])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_all_mistakes_are_said_at_once_with_their_lines(tmp_path: Path) -> None:
+    text = START.read_text(encoding="utf-8")
+    for old, new, _ in MISTAKES:
+        assert old in text
+        text = text.replace(old, new, 1)
+    path = tmp_path / "many.py"
+    path.write_text(text, encoding="utf-8")
+    sarif = tmp_path / "many.sarif"
+    code, out, _ = linted(str(path), "--json", "--sarif", str(sarif))
+    assert code == 1
+    found = {(m["line"], re.split(": declare|: its loops", m["reason"])[0]) for m in json.loads(out)["mistakes"]}
+    lines = text.splitlines()
+    for _, new, said in [*MISTAKES, ("", "while True", "a protocol has no `while`")]:
+        wrong = next(part for part in new.splitlines() if part.strip())
+        near = {k for line, text_of in enumerate(lines, 1) if wrong in text_of for k in (line, line + 1)}
+        assert any(line in near and said.startswith(reason) for line, reason in found), said
+    assert len(found) == len(MISTAKES) + 1
+    results = json.loads(sarif.read_text(encoding="utf-8"))["runs"][0]["results"]
+    assert {r["ruleId"] for r in results} == {"protocol-mistake"}
+    assert len(results) == len(found)
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_all_processes_of_a_wrong_role_are_said_at_once(tmp_path: Path) -> None:
+    path = with_roles(tmp_path, *((old, new) for old, new, _ in ROLES))
+    code, out, _ = linted(path, "--json")
+    said = [m["reason"] for m in json.loads(out)["mistakes"]]
+    assert code == 1
+    for _, _, wanted in ROLES:
+        assert any(wanted in reason for reason in said), wanted
+    assert len(said) == len(ROLES)
+
+
+def test_what_is_wrong_because_of_another_mistake_is_not_said(folder: Path) -> None:
+    """A field that is declared wrongly is used in many places."""
+    Path("one.py").write_text(START.read_text(encoding="utf-8").replace("Processes(size.nodes)", "Processes(0)"))
+    code, out, _ = linted("one.py")
+    assert code == 1
+    assert out.startswith("one.py: 1 mistake\n")
+    assert "agreed is a set that nothing can be in" in out
+    assert "There may be more" in out
+
+
+def test_a_file_without_mistakes_has_notes_at_most(folder: Path) -> None:
+    extra = "\n\ndef idle(s: State, p: Node) -> bool:\n    return True\n"
+    Path("tpc.py").write_text(START.read_text(encoding="utf-8") + extra, encoding="utf-8")
+    code, out, _ = linted("tpc.py", "--github")
+    assert code == 0
+    assert out.startswith("tpc.py: no mistakes; 1 note\n")
+    assert "note: nothing calls idle" in out
+    assert "::notice " in out
+
+
+WRONG = [
+    ("", "declares no protocol"),
+    ("x = (\n", "tpc.py:1 this is no Python"),
+    (f"{HEAD}import nowhere_at_all\n", "tpc.py:2 ModuleNotFoundError: No module named 'nowhere_at_all'"),
+    ("raise SystemExit(0)\n", "tpc.py:1 SystemExit"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), WRONG)
+def test_a_file_that_cannot_be_read_as_one_has_a_mistake(folder: Path, text: str, said: str) -> None:
+    Path("tpc.py").write_text(text, encoding="utf-8")
+    code, out, _ = linted("tpc.py")
+    assert code == 1
+    assert said in " ".join(out.split())
+
+
+@pytest.mark.parametrize("name", ["nowhere.py", "folder.py", "text.txt"])
+def test_what_is_no_file_is_a_wrong_request(folder: Path, name: str) -> None:
+    Path("folder.py").mkdir()
+    code, out, err = linted(name)
+    assert (code, out) == (2, "")
+    assert err.startswith("zabcheck: ")
+    assert err.count("\n") == 1
+    assert linted(name, "--json")[0] == 2
