@@ -128,6 +128,7 @@ def run(options: argparse.Namespace, folder: Path) -> None:
     while time.monotonic() - last < 2 * options.idle + 60:
         table = said(folder)
         now = table.num_rows if table is not None else 0
+        first = first or (time.monotonic() - began if now else 0.0)
         if now == len(wanted):
             break
         last, count = (time.monotonic(), now) if now != count else (last, count)

@@ -21,7 +21,7 @@ from traces.sweep.grid import Grid
 from traces.sweep.remote import RemoteSweep, join
 from traces.sweep.store import open_store
 from traces.tables.places import Address
-from traces.tables.remote import ArrowFolder, RemoteError, RemoteFolder
+from traces.tables.remote import ArrowFolder, RemoteError
 from traces.tables.table import TableWriter
 
 FEW = Grid(seeds=("1:6",), nodes=(2,), rounds=(60,), proposals=(1,))
@@ -37,17 +37,22 @@ class Interrupted(Exception):
 class Flaky:
     """A remote folder that fails at the n-th file that is put: before it is there, or after."""
 
-    def __init__(self, inner: RemoteFolder, at: int, after: bool) -> None:
+    def __init__(self, inner: ArrowFolder, at: int, after: bool) -> None:
         self.inner, self.left, self.after = inner, at, after
 
     def names(self, folder: str) -> list[str]:
         return self.inner.names(folder)
+
+    def is_empty(self) -> bool:
+        return self.inner.is_empty()
 
     def get(self, name: str, path: Path) -> None:
         self.inner.get(name, path)
 
     def put(self, path: Path, name: str) -> None:
         self.left -= 1
+        if isinstance(self.inner.system, SubTreeFileSystem):  # an object store has no folders
+            self.inner.system.create_dir(self.inner.place(name).rpartition("/")[0])
         if self.left >= 0 or self.after:
             self.inner.put(path, name)
         if self.left < 0:
@@ -119,14 +124,13 @@ def test_an_interrupted_sweep_shows_no_half_table(tmp_path: Path, monkeypatch: p
 
     def system(address: Address) -> tuple[Any, str]:
         inner = address.text.partition("://")[2].partition("?")[0].rpartition("@")[2]
-        found = SubTreeFileSystem(str(tmp_path / "store"), LocalFileSystem())
-        found.create_dir(inner)
-        for kind in ("_blocks/runs", "plots"):  # which an object store does not have
-            found.create_dir(f"{inner}/{kind}")
-        return found, inner
+        return SubTreeFileSystem(str(tmp_path / "store"), LocalFileSystem()), inner
 
     monkeypatch.setattr(Address, "system", system)
     assert interrupt_everywhere(Address(ADDRESS), tmp_path) >= POINTS
+    (tmp_path / "store" / "lake" / "others").mkdir(parents=True)
+    with pytest.raises(RemoteError, match="s3://lake holds something other than a sweep"):
+        attempt(Address("s3://KEYID:sec%2Fret@lake?scheme=http"), tmp_path / "others", 100, False)
 
 
 def test_what_files_say_of_all_their_rows_stays(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from traces.spark.tasks import run_as_tasks
 from traces.sweep.store import EVENTS, MANIFEST, RUNS, Store, write_whole
 from traces.tables.places import Address
+from traces.tables.remote import RemoteError
 from traces.tables.table import BOUNDARY
 from zabspec.temporary import temporary_folder
 
@@ -57,9 +58,11 @@ class RemoteSweep:
         """Copy what the sweep has there.
 
         Raises:
-            RemoteError: it cannot be read.
+            RemoteError: it cannot be read, or there is something else.
         """
         if MANIFEST not in self.remote.names(""):
+            if not self.remote.is_empty():
+                raise RemoteError(f"{self.address} holds something other than a sweep")
             return
         self.remote.get(MANIFEST, self.folder / MANIFEST)
         for kind in (RUNS, EVENTS):

@@ -39,6 +39,13 @@ class RemoteFolder(Protocol):
             RemoteError: it cannot be looked into.
         """
 
+    def is_empty(self) -> bool:
+        """Return whether there is nothing at the address, or nothing yet.
+
+        Raises:
+            RemoteError: it cannot be looked into.
+        """
+
     def get(self, name: str, path: Path) -> None:
         """Copy a file here.
 
@@ -109,6 +116,11 @@ class ArrowFolder:
             found = self.system.get_file_info(fs.FileSelector(self.place(folder), allow_not_found=True))
         return sorted(str(f.base_name) for f in found if f.type == fs.FileType.File)
 
+    def is_empty(self) -> bool:
+        selector = file_systems().FileSelector(self.inner, allow_not_found=True)
+        with said_of(self.address):
+            return not self.system.get_file_info(selector)
+
     def get(self, name: str, path: Path) -> None:
         with said_of(self.address), self.system.open_input_stream(self.place(name)) as source, path.open("wb") as out:
             while piece := source.read(1 << 22):
@@ -147,6 +159,10 @@ class HadoopFolder:
                 return []
             found = self.system.listStatus(self.path(folder))
             return sorted(str(f.getPath().getName()) for f in found if f.isFile())
+
+    def is_empty(self) -> bool:
+        with said_of(self.address):
+            return not self.system.exists(self.path("")) or not list(self.system.listStatus(self.path("")))
 
     def get(self, name: str, path: Path) -> None:
         with said_of(self.address):
