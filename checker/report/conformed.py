@@ -18,10 +18,11 @@ __all__ = ["conformed_json", "told_conformed"]
 def told_conformed(done: Conformed) -> list[str]:
     """Return the lines for a terminal."""
     out = []
+    but = f" but {done.unjudged:,} that went to an end that was closed" if done.unjudged else ""
     if done.verdict == "EXPLAINED":
         out.append(
-            f"EXPLAINED: a run of {done.steps:,} steps of the model sends each packet of the record, and ends with "
-            "what is on the disks"
+            f"EXPLAINED: a run of {done.steps:,} steps of the model sends each packet of the record{but}, and ends "
+            "with what is on the disks"
         )
     elif done.at is not None:
         out.append(f"NOT EXPLAINED: no run of the model goes on with line {done.at.number}, {done.at.told()}")

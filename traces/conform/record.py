@@ -7,8 +7,8 @@ observations, each noted before what it is about was passed on:
 - `closed`: one side of a connection (`by`) has closed it; `lost`: the network has, neither side has seen it yet.
 - `kills`, `killed`: a server gets SIGKILL; its last packets have come. `starts`; `stops` and `continues` (SIGSTOP).
 - `unread`: nothing more could be read of a connection.
-- `disk`: what is on a server's disk in the end. `answered`: what a client was told of a write. `served`: what a server
-  has served in the end.
+- `disk`: what is on a server's disk in the end. `answered`: what a client was told of a write. `served`: what a
+  server has served in the end.
 """
 
 from __future__ import annotations

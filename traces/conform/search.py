@@ -87,12 +87,16 @@ Goal = Callable[[Unbounded], bool | None]  # it is reached; it cannot be any mor
 class Search:
     """Goes through a record.
 
+    Args:
+        narrow: a follower whose term ends has applied nothing that it has not logged: fewer states, and what is not
+            explained so may be otherwise.
+
     Attributes:
         nodes: what explains it so far. unjudged: lines of packets to an end that is closed: the text sends none.
     """
 
-    def __init__(self, record: Record, text: Text, lookahead: int = LOOKAHEAD) -> None:
-        self.record, self.text, self.lookahead = record, text, lookahead
+    def __init__(self, record: Record, text: Text, narrow: bool = False) -> None:
+        self.record, self.text, self.narrow = record, text, narrow
         self.n = len(record.servers)
         self.index = {server: p for p, server in enumerate(record.servers)}
         self.names = {
@@ -116,18 +120,24 @@ class Search:
         self.widest = 1
         self.instead: set[str] = set()
         self.proposed_at, self.last_named = self.named()
-        self.closed_at = {(o.connection, o.by): k for k, o in enumerate(record.observations) if o.what == "closed"} | {
-            (o.connection, n): k for k, o in enumerate(record.observations) if o.what == "lost" for n in record.servers
-        }
+        self.closed_at: dict[tuple[int, int], int] = {}
+        for k, o in enumerate(record.observations):
+            if o.what in ("closed", "lost"):
+                for n in [o.by] if o.what == "closed" else record.servers:
+                    self.closed_at.setdefault((o.connection, n), k)
 
     def named(self) -> tuple[dict[int, int], dict[int, int]]:
-        """Where each proposal is first seen, and the last counter of each epoch that is named anywhere."""
+        """Where each proposal is first seen to be sent by the leader of its epoch, and the last counter of each epoch
+        that is named anywhere."""
         first: dict[int, int] = {}
         last: dict[int, int] = {}
+        led: dict[int, int] = {}
         for k, o in enumerate(self.record.observations):
             for z in zxids_of(o):
                 last[z >> 32] = max(last.get(z >> 32, 0), z & 0xFFFFFFFF)
-            if o.what == "packet" and o.kind == "PROPOSAL":
+            if o.what == "packet" and o.kind == "LEADERINFO":
+                led[o.connection] = o.zxid >> 32
+            if o.what == "packet" and o.kind == "PROPOSAL" and led.get(o.connection) == o.zxid >> 32:
                 first.setdefault(o.zxid, k)
         return first, last
 
@@ -194,7 +204,7 @@ class Search:
         epoch, counter = divmod(zxid, self.text.width)
         seen = self.proposed_at.get(epoch << 32 | counter)
         if seen is not None:
-            return seen <= self.position + self.lookahead
+            return seen <= self.position + LOOKAHEAD
         return bool(counter <= self.last_named.get(epoch, 0))
 
     def closure(
@@ -347,14 +357,14 @@ class Search:
             return lambda _, w: w >> 24 != TO_LEADER or w >> 8 & 255 != f
         if f not in s.forwarding[sender] or o.kind not in ("PROPOSAL", "COMMIT") or self.is_greeted(s, sender):
             return None
-        if o.kind == "PROPOSAL":
-            return lambda _, w: w >> 24 != ACTION or w & 255 != proposes
+        if o.kind == "PROPOSAL":  # and before it UPTODATE may be sent to another learner, which is forwarded it too
+            return lambda t, w: w & 255 != proposes if w >> 24 == ACTION else (w >> 8 & 255) in t.looping[sender]
 
         def leaves_out(t: Unbounded, w: int) -> bool:
             if w >> 24 == ACTION:
                 return w & 255 != syncs or bool(t.slots[queue][0] > last)
             which = w >> 8 & 255
-            return which not in t.looping[sender] or bool(t.slots[self.up + which * self.n + sender][0].zxid > last)
+            return which in t.looping[sender] and bool(t.slots[self.up + which * self.n + sender][0].zxid > last)
 
         return leaves_out
 
@@ -471,7 +481,7 @@ class Search:
         found = found or self.closure(node, (f, l), goal, ends=True, more=elections)
         found = found or self.closure(node, (f, l), goal, ends=True, more=time_passes)
         out = []
-        for n in found:
+        for n in self.voting(found, f):
             seen = self.passed(n, unseen)
             seen.state.slots[self.connection + at] = o.connection
             out.append(seen)
@@ -512,19 +522,89 @@ class Search:
         def goes_on(s: Unbounded) -> bool | None:
             return False if s.role[l] != LEADING else goal(s)
 
-        if p == f:
+        if p == f and self.outlives(node.state, f) and (zxid := self.next_vote(f)) is not None:
+            found = self.cut_short(node, f, zxid)
+        elif p == f:
             found = self.closure(node, (p,), goal, ends=True, more=endings, leaves_out=self.drained(node.state, p))
         else:
             found = self.laziest(self.closure(node, (p,), goes_on, True, endings, of_this_one), p, of_this_one)
             if node.state.role[l] == LEADING and self.closes_all(node.state, l):
                 found += self.closure(node, (p,), lambda s: True if s.role[l] != LEADING else None, True, endings)
         out = []
-        for n in found:
+        for n in self.voting(found, p):
             s = n.state
             if s.connection[f][l] == o.connection and s.slots[self.link + at] not in closed:  # CLOSED has come
                 n = self.passed(n, unseen)
             out.append(n)
         return out
+
+    def outlives(self, s: Unbounded, f: int) -> bool:
+        """Whether a follower serves, of a release in which the end of a term only brings the tree up to the log: what
+        was queued for the log is then another thread's."""
+        called = set(self.text["end_running"].__code__.co_names)
+        return bool(s.phase[f] == SERVING) and "fast_forward" in called and "drain" not in called
+
+    def cut_short(self, node: Node, f: int, zxid: int) -> list[Node]:
+        """The ends of the term of such a follower, behind which it votes with a zxid. What it has received, what it has
+        applied and what it has logged are independent of each other; so each is tried in that order. Where it has
+        logged up to that zxid, what it has applied does not matter; else it has applied up to there."""
+        l = node.state.leader[f]
+        receive = TO_FOLLOWER << 24 | f << 16 | l << 8
+        applies, logs = (ACTION << 24 | f << 16 | self.text.actions.index(name) for name in (COMMITS, SYNCS))
+        ends = (FOLLOWER_LEARNS << 24 | f << 16 | l << 8, TIMEOUT << 24 | f << 16)
+        found: dict[tuple[Any, ...], Node] = {}
+
+        def end(s: Unbounded, words: tuple[int, ...]) -> None:
+            word = ends[0] if s.link[f][l] in (LOST, FOLLOWER_OPEN) else ends[1]
+            after = self.take(s, word)
+            if after is not None and after.last_processed[f] == zxid:
+                found.setdefault(after.key(), Node(after, node, (*words, word)))
+
+        def chain(s: Unbounded, words: tuple[int, ...], word: int) -> Iterator[tuple[Unbounded, tuple[int, ...]]]:
+            after: Unbounded | None = s
+            while after is not None and after.role[f] == FOLLOWING:
+                s = after
+                yield s, words
+                after = self.take(s, word) if word in self.own_steps(s, f, False) else None
+                words = (*words, word)
+
+        for received, words in chain(node.state, (), receive):
+            for s, more in chain(received, words, logs):
+                if s.log[f] and s.log[f][len(s.log[f]) - 1] >= zxid:
+                    end(s, more)
+                    break
+            for s, more in chain(received, words, applies):
+                if s.last_processed[f] >= zxid:
+                    if s.last_processed[f] == zxid:
+                        for last, all_of in chain(s, more, logs):
+                            end(last, all_of)
+                    break
+        return list(found.values())
+
+    def voting(self, found: list[Node], p: int) -> list[Node]:
+        """Of states in which a server looks for a leader, or has just found one, those with the last zxid that its next
+        ACKEPOCH says: nothing changes it before. All of them, if there is none: that is said where it is seen."""
+        zxid = self.next_vote(p) if len(found) > 1 else None
+        if zxid is None:
+            return found
+        at = self.text.places["last_processed"].base + p
+        return [n for n in found if n.state.slots[at] == zxid] or found
+
+    def next_vote(self, p: int) -> int | None:
+        """What the next ACKEPOCH of a server says, if it follows before it leads or is killed."""
+        server = self.record.servers[p]
+        connection = None
+        for o in self.record.observations[self.position :]:
+            if (o.what == "kills" and o.server == server) or (o.what == "packet" and o.leader == server and not o.up):
+                return None
+            if o.what == "packet" and o.follower == server and o.up:
+                if o.kind == "FOLLOWERINFO" and connection is None:
+                    connection = o.connection
+                elif connection is not None and (o.kind != "ACKEPOCH" or o.connection != connection):
+                    return None
+                elif o.kind == "ACKEPOCH":
+                    return zxid_in(self.text, o.zxid)
+        return None
 
     def closes_all(self, s: Unbounded, l: int) -> bool:
         """Whether a leader is seen to close all its connections soon, as it does where its term ends."""
@@ -546,9 +626,14 @@ class Search:
         whose acknowledgements it had read."""
         leads = s.role[p] == LEADING
         ends = self.text["end_leader" if leads else "end_running"]
-        if s.phase[p] != SERVING or not {"drain", "fast_forward"} <= set(ends.__code__.co_names):
+        called = set(ends.__code__.co_names)
+        if (
+            s.phase[p] != SERVING
+            or "fast_forward" not in called
+            or ("drain" not in called and (leads or not self.narrow))
+        ):
             return None
-        which = {k for k, name in self.acts if name in (SYNCS, COMMITS)}
+        which = {k for k, name in self.acts if name in ((SYNCS, COMMITS) if "drain" in called else (COMMITS,))}
 
         def leaves_out(_: Unbounded, w: int) -> bool:
             if w >> 16 & 255 != p:

@@ -79,7 +79,7 @@ class Direction:
         self.source, self.destination = source, destination
         self.reader = PacketReader() if tap.packets else None
         self.queue: queue.SimpleQueue[tuple[float, float, bytes]] = queue.SimpleQueue()
-        self.silent = False
+        self.silent = self.ended = False
 
     def start(self) -> None:
         for what in (self.read, self.send):
@@ -96,6 +96,7 @@ class Direction:
             pass
         with recorder.changed:
             recorder.reading[self.sender] -= 1
+            self.ended = True
             if self.tap.packets and not self.silent:
                 recorder.note("closed", **self.tap.ends(self.number), by=self.sender)
             recorder.changed.notify_all()
@@ -206,11 +207,11 @@ class Tap:
         """Cut every connection: what was read is noted and passes no more."""
         with self.recorder.changed:
             for number, pair in self.live:
-                if self.packets and not any(d.silent for d in pair):
+                if self.packets and not all(d.ended for d in pair):
                     self.recorder.note("lost", **self.ends(number))
                 for d in pair:
                     d.silent = True
-                    close(d.source, reset=True)
+                    close(d.source)
             self.live.clear()
 
     def end(self) -> None:
