@@ -55,7 +55,7 @@ def absorbed(
 
 
 @dataclass
-class Asked:
+class Query:
     """What one task asks of an owner: how many fingerprints, and where they lie among all that it found."""
 
     source: int
@@ -80,8 +80,8 @@ class Owner:
     storage: Storage
     level: Level
     number: int
-    asked: list[Asked] = field(default_factory=list)
-    columns: list[tuple[Asked, Fingerprints]] = field(default_factory=list)
+    asked: list[Query] = field(default_factory=list)
+    columns: list[tuple[Query, Fingerprints]] = field(default_factory=list)
     spilled: list[IO[bytes]] = field(default_factory=list)
     held: int = 0
     cpu: float = 0.0
@@ -96,7 +96,7 @@ class Owner:
         cpu = time.process_time()
         second = np.frombuffer(row["seconds"], np.uint64) if self.question.wide else None
         prints = Fingerprints(np.frombuffer(row["fingerprints"], np.uint64), second)
-        one = Asked(row["source"], row["first"], len(prints))
+        one = Query(row["source"], row["first"], len(prints))
         self.asked.append(one)
         self.columns.append((one, prints))
         self.held += 8 * len(prints) * self.words

@@ -39,4 +39,4 @@ def expanded(question: ExplorationTask, storage: Storage, level: Level, source: 
             found = out.file(0)
     words = report.words(0, kernel.REPORT)
     counted = {"words": words, "cpu": time.process_time() - cpu, "memory": peak_bytes()}
-    yield {"owner": source, "source": source, "report": counted, "found": found}
+    yield {"owner": source, "source": source, "report": counted, "candidates": found}

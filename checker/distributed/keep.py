@@ -64,7 +64,7 @@ class Keeping:
     def keep(self, rows: list[Row]) -> dict[str, Any]:
         """Write the task's part of the next level; returns what is to be known of it."""
         cpu = time.process_time()
-        report, found, absorbed = (one_of(rows, name) for name in ("report", "found", "absorbed"))
+        report, found, absorbed = (one_of(rows, name) for name in ("report", "candidates", "absorbed"))
         mask = mask_of([one for row in rows for one in row.get("answers", ())])
         count = int(np.count_nonzero(mask))
         states = predecessors = NOTHING

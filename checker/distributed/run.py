@@ -17,7 +17,8 @@ from checker.distributed.narrowed import AmpleSparkExplorer
 from checker.distributed.storage import Storage
 from checker.explore.ample import conclusive
 from checker.explore.deliveries import DeliveryModel
-from checker.explore.narrowing import SMALL, Searched, first_limits, further, narrowed, outgrown
+from checker.explore import narrowing
+from checker.explore.narrowing import Searched, first_limits, further, narrowed, outgrown
 from checker.explore.result import Exploration, Limits
 from checker.search.premises import depths_by_walks
 from invariants.registry import Property
@@ -158,7 +159,7 @@ class Searches:
             RuntimeError: ample sets met a violation that is not one, which is an error of zabcheck.
         """
         full = SparkExplorer(self.question, self.checkpoint, level)
-        if level is None or sum(level.levels[:-1]) < SMALL:
+        if level is None or sum(level.levels[:-1]) < narrowing.SMALL:
             first = self.run(full, first_limits(self.limits))
             if not outgrown(first, self.limits) or first.violations or first.error:
                 return first

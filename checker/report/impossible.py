@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import factorial, prod
 from typing import Any
 
-from checker.explore.narrowing import SMALL
+from checker.explore import narrowing
 from checker.explore.result import NOT_ASKED, Exploration, Limits
 from checker.explore.stuttering import EVERY_STEP, why_every_receipt
 from checker.explore.symmetry import asymmetry
@@ -189,7 +189,7 @@ def left_out(report: Claim) -> Iterator[str]:
         engine["reduced"]
         and not engine["ample_sets"]
         and not report["coverage"]["stopped"]
-        and states["distinct"] < SMALL
+        and states["distinct"] < narrowing.SMALL
     ):
         yield f"reduced, and {states['distinct']:,} states are too few for that"
     if (engine["name"] == "compiled") != bool(engine["threads"]) and states["distinct"] > 1:

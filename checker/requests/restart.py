@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from checker.explore.narrowing import SMALL, Search, Searched, first_limits, further, narrowed, outgrown
+from checker.explore import narrowing
+from checker.explore.narrowing import Search, Searched, first_limits, further, narrowed, outgrown
 
 if TYPE_CHECKING:
     from checker.explore.breadth_first import Explorer
@@ -46,8 +47,8 @@ def reduction_off(model: Model, limits: Limits, request: ExploreRequest) -> str:
 def not_begun(exploration: Exploration) -> str:
     """Return why an exploration was not reduced, though it might have been."""
     return (
-        f"at most {SMALL:,} states"
-        if exploration.distinct < SMALL
+        f"at most {narrowing.SMALL:,} states"
+        if exploration.distinct < narrowing.SMALL
         else "the search that leaves out states did not begin, or did not decide"
     )
 
@@ -105,7 +106,7 @@ def reduced(task: EngineTask, code: Compiled, threads: int) -> Exploration:
                 if found is not None:
                     found.add_first(first)
                     found.add_walked(walked)
-                    if conclusive(found) and (not early or found.distinct >= SMALL):
+                    if conclusive(found) and (not early or found.distinct >= narrowing.SMALL):
                         return found
                     if found.stopped and not found.apart:
                         return told(replace(further(first, found), violations=first.violations))

@@ -91,8 +91,7 @@ def searches(folder: Path, configuration: Configuration, cluster: Watched) -> ru
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model is large that has more than a few states, and no level is too small for a task."""
-    for module in (narrowing, runs):
-        monkeypatch.setattr(module, "SMALL", FEW)
+    monkeypatch.setattr(narrowing, "SMALL", FEW)
     monkeypatch.setattr("checker.distributed.explore.HERE", 0)
 
 

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from checker.explore import growing
+from checker.explore import narrowing as large_models
 from checker.explore.ample import (
     AmpleExplorer,
     Narrowing,
@@ -28,7 +29,6 @@ from checker.explore.compiled import Compiled
 from checker.explore.reducible import why_not_narrowed
 from checker.explore.reduction import MOST_CASES, NEVER
 from checker.explore.result import Exploration, Limits
-from checker.requests import restart as command
 from checker.requests.running import EngineTask
 from invariants import properties_of
 from tests.copies import copy_of
@@ -421,7 +421,7 @@ def test_a_property_of_steps_that_looks_at_others_is_seen() -> None:
 def test_a_report_names_the_property_that_looks_at_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     every = f"for p in range(after.NODES):\n        if {FALLS}:\n            return False"
     text = copy_of("zab", tmp_path, STEPS.format(every=every))
-    monkeypatch.setattr(command, "SMALL", 50)
+    monkeypatch.setattr(large_models, "SMALL", 50)
     asked = ["--protocol", text, "--nodes", "2", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0"]
     said = CliRunner().invoke(main, [*asked, "--property", "nobody-unpromises", "--no-trace", "--json"])
     assert said.exit_code == 0, said.output
@@ -471,7 +471,7 @@ QUESTION = ["--nodes", "3", "--timeouts", "1", "--crashes", "0", "--losses", "0"
 
 @pytest.mark.slow(seconds=4)
 def test_a_large_exploration_says_what_was_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "SMALL", 1000)
+    monkeypatch.setattr(large_models, "SMALL", 1000)
     found = CliRunner().invoke(main, [*QUESTION, "--txns", "2"])
     assert found.exit_code == 0
     assert "(reduced: only those that were visited)" in " ".join(found.output.split())
@@ -482,7 +482,7 @@ def test_a_large_exploration_says_what_was_left_out(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.slow(seconds=2)
 def test_a_premise_that_was_not_reached_is_looked_for_in_every_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "SMALL", 1000)
+    monkeypatch.setattr(large_models, "SMALL", 1000)
     found = CliRunner().invoke(main, [*QUESTION, "--txns", "1"])
     assert "sleep sets: every state, at its depth" in found.output
 
@@ -493,7 +493,7 @@ def test_where_no_process_is_on_its_own_states_are_merged(monkeypatch: pytest.Mo
     with one future are one all the same."""
     ends: list[Exploration] = []
     run = EngineTask.run
-    monkeypatch.setattr(command, "SMALL", 1000)
+    monkeypatch.setattr(large_models, "SMALL", 1000)
     monkeypatch.setattr(EngineTask, "run", lambda *how: ends.append(run(*how)) or ends[-1])
     question = [*QUESTION, "--txns", "1", "--protocol", "ladis", "--repair", REPAIRED, "--json"]
     question += [
@@ -531,7 +531,7 @@ def test_a_model_that_grows_steeply_is_reduced_early(
     run = EngineTask.run
     monkeypatch.setattr(growing, "EARLY", 1000)
     monkeypatch.setattr(growing, "STEEPLY", 1.1)
-    monkeypatch.setattr(command, "SMALL", small)
+    monkeypatch.setattr(large_models, "SMALL", small)
     monkeypatch.setattr(EngineTask, "run", lambda *how: ends.append(run(*how)) or ends[-1])
     names = ["--property", "delivered-is-chosen", "--property", "durability"]
     found = json.loads(CliRunner().invoke(main, [*QUESTION, "--txns", "1", *names, "--json"]).stdout)
@@ -559,7 +559,7 @@ def test_what_is_not_reduced_early(more: list[str], wanted: list[bool], monkeypa
     run = EngineTask.run
     monkeypatch.setattr(growing, "EARLY", 1000)
     monkeypatch.setattr(growing, "STEEPLY", 1.1)
-    monkeypatch.setattr(command, "SMALL", 10**6)
+    monkeypatch.setattr(large_models, "SMALL", 10**6)
     monkeypatch.setattr(EngineTask, "run", lambda *how: kinds.append((r := run(*how)).narrowed) or r)
     question = [*QUESTION, "--txns", "1", "--property", "durability", *more, "--json"]
     found = json.loads(CliRunner().invoke(main, question).stdout)
@@ -569,7 +569,7 @@ def test_what_is_not_reduced_early(more: list[str], wanted: list[bool], monkeypa
 
 @pytest.mark.slow(seconds=3)
 def test_a_violation_is_told_by_a_search_that_leaves_out_no_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "SMALL", 1000)
+    monkeypatch.setattr(large_models, "SMALL", 1000)
     question = [*QUESTION, "--txns", "1", "--variant", "small-quorum"]
     found = CliRunner().invoke(main, question)
     full = CliRunner().invoke(main, [*question, "--reduction", "none"])

@@ -11,12 +11,13 @@ from types import ModuleType
 import pytest
 
 from checker.explore import deliveries as at_deliveries
+from checker.explore import narrowing
 from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.deliveries import AtDelivery, DeliveryModel
 from checker.explore.result import Exploration, Limits
-from checker.requests import explore, restart
+from checker.requests import explore
 from checker.requests.exploration import ExploreRequest
 from checker.requests.model import ModelRequest
 from invariants import binding
@@ -149,7 +150,7 @@ def test_who_asks_for_one_is_told_of_one() -> None:
 
 @pytest.mark.slow(seconds=2)
 def test_fewer_states_are_visited_for_the_same_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(restart, "SMALL", 1000)
+    monkeypatch.setattr(narrowing, "SMALL", 1000)
     model = ModelRequest(nodes=3, txns=2, budgets={"timeouts": 1, "crashes": 0, "losses": 0})
     r = explore.answer(ExploreRequest(model, trace="")).exploration
     assert conclusive(r)
@@ -161,7 +162,7 @@ def test_fewer_states_are_visited_for_the_same_verdicts(monkeypatch: pytest.Monk
 @pytest.mark.usefixtures("of_the_tests")
 @pytest.mark.slow(seconds=3)
 def test_where_what_it_follows_from_breaks_it_is_judged_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(restart, "SMALL", 100)
+    monkeypatch.setattr(narrowing, "SMALL", 100)
     never = Property(
         "nothing-delivered", STEP, "a test", "something is delivered", false_properties.nothing_delivered,
         DELIVERS_CHOSEN.witness, default=False, sooner=True,

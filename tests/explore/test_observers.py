@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from checker.explore import narrowing as large_models
 from checker.explore import observers
 from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
 from checker.explore.breadth_first import Explorer
@@ -380,7 +381,7 @@ def test_what_is_expected_and_breaks_proves_nothing() -> None:
 @pytest.mark.slow(seconds=4)
 def test_a_search_in_which_another_breaks_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is merged then, and what was asked for is decided."""
-    monkeypatch.setattr(restart, "SMALL", 20_000)
+    monkeypatch.setattr(large_models, "SMALL", 20_000)
     merging: list[bool] = []
     real = Narrowing.__init__
 
@@ -611,7 +612,7 @@ def test_properties_of_ones_own_are_broken_as_in_a_full_search(own: Any) -> None
         model.program.extra = {f.__name__: f for f in (own, some, has_none, first_of, share)}
     full = Explorer(Compiled(models[0], properties, own is not errs), 1).run(Limits())
     task: Any = SimpleNamespace(run=lambda search: search.run(Limits()))
-    less = restart.narrowed(task, Compiled(models[1], properties, own is not errs), {"own"}, 1)
+    less = large_models.narrowed(models[1], properties, {"own"}, restart.searching(task, own is not errs, 1))
     assert less.merged
     assert full.violations
     assert (less.violations.keys(), less.error) == (full.violations.keys(), full.error)

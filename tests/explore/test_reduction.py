@@ -15,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
+from checker.explore import narrowing
 from checker.explore import reduced as blocks
 from checker.explore.ample import AmpleExplorer
 from checker.explore.breadth_first import PREDECESSOR, Explorer
@@ -24,7 +25,6 @@ from checker.explore.reducible import why_not_reduced
 from checker.explore.reduction import MOST_CASES, Reducing, collisions, relation
 from checker.explore.result import Exploration, Limits, Violation
 from checker.explore.sleep_kernel import MOST_ASLEEP
-from checker.requests import restart as command
 from invariants import properties_of
 from zabspec.language.footprints import Touch
 from zabspec.model import Configuration, Model
@@ -231,7 +231,7 @@ def test_only_what_is_large_is_reduced(monkeypatch: pytest.MonkeyPatch) -> None:
     question = ["--nodes", "3", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0", "--no-trace"]
     small = CliRunner().invoke(main, question)
     assert "reduc" not in small.output
-    monkeypatch.setattr(command, "SMALL", 1000)
+    monkeypatch.setattr(narrowing, "SMALL", 1000)
     large = CliRunner().invoke(main, question)
     assert "(reduced: only by transitions that were taken)" in large.output
     assert "sleep sets: every state, at its depth" in large.output
@@ -246,7 +246,7 @@ def test_only_what_is_large_is_reduced(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow(seconds=2)
 def test_a_violation_of_a_large_exploration_is_the_shortest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "SMALL", 1000)
+    monkeypatch.setattr(narrowing, "SMALL", 1000)
     question = ["--variant", "equal-epoch", "--no-trace", "--txns", "1", "--crashes", "0", "--losses", "0"]
     r = CliRunner().invoke(main, question)
     full = CliRunner().invoke(main, [*question, "--reduction", "none"])
@@ -258,7 +258,7 @@ class Cut:
     """What ends each search that a command begins again: so many states, or what is raised as its model is made."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, ample: int | type, sleep: int | type) -> None:
-        monkeypatch.setattr(command, "SMALL", 1000)
+        monkeypatch.setattr(narrowing, "SMALL", 1000)
         for kind, end in ((AmpleExplorer, ample), (ReducedExplorer, sleep)):
             monkeypatch.setattr(kind, "run", self.cut(kind.run, end, kind))
 
@@ -309,7 +309,7 @@ def test_a_limit_that_ends_the_second_search_says_what_is_known(
 @pytest.mark.slow(seconds=2)
 def test_what_only_one_search_finds_broken_is_no_verdict(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(command, "SMALL", 1000)
+    monkeypatch.setattr(narrowing, "SMALL", 1000)
     real = AmpleExplorer.run
 
     def finds(self: AmpleExplorer, *asked: Any) -> Exploration:

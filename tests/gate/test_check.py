@@ -16,12 +16,12 @@ from checker.ci import running
 from checker.ci.configuration import read_matrix
 from checker.cli import main
 from checker.commands.init import START
+from checker.explore import narrowing
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
 from checker.report import progress
 from checker.report.result import Counterexample
-from checker.requests import restart
 from invariants import properties_of
 from tests.report.sarif_schema import validator
 from zabspec.model import Configuration, Model
@@ -550,7 +550,7 @@ def test_a_file_that_cannot_be_written_is_no_success(gate: Gate, monkeypatch: py
 def test_a_large_space_is_counted_whole(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a check expects is counts and depths of all states: no reduction begins, however large the space is.
     (The gallery's entries of more than 500,000 states were reduced, and differed.)"""
-    monkeypatch.setattr(restart, "SMALL", 100)
+    monkeypatch.setattr(narrowing, "SMALL", 100)
     size = (
         'protocol = "zab"',
         "txns = 1",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from checker.explore import compiled
+from checker.explore import compiled, narrowing
 from checker.explore.breadth_first import Explorer
 from checker.explore.result import Limits
-from checker.requests import explore, restart
+from checker.requests import explore
 from checker.requests.exploration import ExploreRequest
 from checker.requests.model import ModelRequest
 from checker.search import premises
@@ -73,7 +73,7 @@ def test_only_what_is_wanted_is_looked_for() -> None:
 @pytest.mark.slow(seconds=2)
 def test_a_premise_that_a_walk_met_is_not_kept_by_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that fewer states are visited, and every premise has its depth all the same."""
-    monkeypatch.setattr(restart, "SMALL", 1000)
+    monkeypatch.setattr(narrowing, "SMALL", 1000)
     model = ModelRequest(nodes=3, txns=2, budgets={"timeouts": 1, "crashes": 0, "losses": 0})
     walked = explore.answer(ExploreRequest(model, trace="")).exploration
     assert walked.distinct == 91_723, "as where every premise was met before"
