@@ -152,7 +152,7 @@ def walk_page(folder: Path) -> str:
     request = WalkRequest(ModelRequest(variant="small-quorum", nodes=2, txns=1, budgets=none))
     start = address_of(request).text
     with Serving((request,)).at(Address.read(f"{start}&way={'0' * 11}")) as (found, _, whole):
-        return saved_page(found, found.address(whole.path), whole, 1).text
+        return saved_page(found, found.address(whole.path), whole, 0).text
 
 
 KINDS: tuple[Callable[[Path], str], ...] = (

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from traces.record.trace import StepWord
@@ -25,6 +25,7 @@ __all__ = ["NEVER", "POSSIBLE", "RAN", "CoveredFunction", "Looked", "covered", "
 
 RAN, POSSIBLE, NEVER = "ran", "possible", "never"
 WALKS, LONGEST_WALK = 100, 60  # random ones, which come deeper than all states level by level do in that time
+NONE: frozenset[int] = frozenset()
 OFTEN = 50  # states after which it is said how far it is
 
 
@@ -108,7 +109,10 @@ class Coverage:
             if f.role is not Role.SCRATCH and isinstance(f.kind, Seq) and f.kind.bag
             for _, at in layout.elements(f.name)
         ]
-        self.open = {f.__code__: set(lines_of(f)) for f in self.functions}  # lines that have not run yet
+        self.open: dict[str, set[int]] = {}  # of each file the lines that have not run yet
+        for f in self.functions:
+            self.open.setdefault(f.__code__.co_filename, set()).update(lines_of(f))
+        self.waiting: dict[CodeType, set[int]] = {}  # of what runs, which is not always the code as it was written
 
     def key(self, state: StateView) -> bytes:
         """A state, its bags in one order of all."""
@@ -168,14 +172,19 @@ class Coverage:
     @contextmanager
     def noting(self) -> Iterator[None]:
         """Note the lines that run meanwhile in this thread. A function whose lines have all run is not looked at."""
-        waiting = self.open
+        files, waiting = self.open, self.waiting
 
         def line(frame: FrameType, event: str, argument: Any) -> Any:
-            waiting[frame.f_code].discard(frame.f_lineno)
+            files[frame.f_code.co_filename].discard(frame.f_lineno)
             return line
 
         def call(frame: FrameType, event: str, argument: Any) -> Any:
-            return line if waiting.get(frame.f_code) else None
+            code = frame.f_code
+            mine = waiting.get(code)
+            if mine is None:
+                mine = waiting[code] = {n for _, _, n in code.co_lines() if n is not None}
+            mine &= files.get(code.co_filename, NONE)
+            return line if mine else None
 
         before = sys.gettrace()
         sys.settrace(call)
@@ -199,9 +208,8 @@ class Coverage:
 
     def told(self, states: int, walks: int, complete: bool) -> Looked:
         """What ran so far."""
-        ran = {
-            (f.__code__.co_filename, n) for f in self.functions for n in lines_of(f) if n not in self.open[f.__code__]
-        }
+        files = [(f.__code__.co_filename, lines_of(f)) for f in self.functions]
+        ran = {(file, n) for file, lines in files for n in lines - self.open[file]}
         return Looked(tuple(marked(f, ran, set()) for f in self.functions), self.never, states, walks, complete)
 
 
