@@ -106,7 +106,6 @@ WRONG = [
     ("frobnicate", "there is no command 'frobnicate'"),
     ("explor", "there is no command 'explor'; `zabcheck` without a command explores"),
     ("reenact ZK-4394 --servers a --jar b", "each say which servers are run: give one"),
-    ("explor", "did you mean export"),
     ("x" * 300, "there is no command"),
     ("../cli", "there is no command"),
     ("--nodes", "requires an argument"),
