@@ -248,6 +248,7 @@ class Reenacting(TypedDict, total=False):
 
     release: str
     zookeeper: str
+    servers: str
     jar: str
     variant: str
     times: int

@@ -51,6 +51,7 @@ __all__ = [
 
 CLOSED = Answer(WRONG, notes=["stdout is closed: there is nowhere to answer"])
 FOLDER = Path(__file__).parent  # of subcommands
+EXPLORE = "explore"  # what `zabcheck` does without a command
 LONGEST = 1000  # characters of a command's sentence, which is never cut
 MARK = "\n@click.command("  # a file that has it has a command of its name
 
@@ -108,7 +109,9 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = current_command(args[0])
         if not ctx.resilient_parsing and not name.startswith("-") and self.get_command(ctx, name) is None:
-            hint = near(name, self.list_commands(ctx)) or "; `zabcheck --help` lists them"
+            hint = near(name, [*self.list_commands(ctx), EXPLORE]) or "; `zabcheck --help` lists them"
+            if f" {EXPLORE}" in hint:
+                hint = "; `zabcheck` without a command explores, as zabcheck --nodes 3 --depth 20"
             raise click.UsageError(f"there is no command {name!r}{hint}", ctx)
         return super().resolve_command(ctx, [name, *args[1:]])
 

@@ -30,6 +30,7 @@ __all__ = ["reenact"]
     "--release", "NUMBER", "Whose servers and text; --random takes several, with commas.", completing.zookeeper_releases
 )
 @shared.named("--zookeeper", "DIR", "Servers of a build of your own, held against --release.")
+@shared.named("--servers", "DIR", "Where to look for the release's distribution, unpacked; nothing is downloaded.")
 @shared.named("--jar", "FILE", "A server's jar in place of the release's: a patched build.")
 @shared.named(
     "--variant", "NAMES", "Compare the servers with this variant of the protocol.", completing.zookeeper_variants
@@ -53,6 +54,8 @@ def reenact(**words: Any) -> Answer:
     trace, count, seed = words.pop("trace"), words.pop("runs_drawn"), words.pop("seed")
     if (trace is None) == (not count):
         raise click.UsageError("name a trace, a row of the track record (ZK-4394), or --random N")
+    if sum(bool(words[name]) for name in ("zookeeper", "servers", "jar")) > 1:
+        raise click.UsageError("--zookeeper, --servers and --jar each say which servers are run: give one")
     words["output"] = str(words["output"] or "")
     if trace is not None:
         return play_trace(ReenactRequest(trace=str(trace), **words))

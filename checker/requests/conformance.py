@@ -68,7 +68,7 @@ def answer(request: ConformanceRequest, watch: Conformance | None = None) -> tup
     from traces.reenact.servers import Cannot
 
     watch, names = watch or Conformance(), request.releases
-    places = {n: (request.servers(n), request.variant_for(n)) for n in names}
+    places = {n: (request.found(n), request.variant_for(n)) for n in names}
     folder = Path(request.output or FOLDER)
     before = known(folder, {n: text for n, (_, text) in places.items()}, bool(request.zookeeper or request.jar))
     folder = folder.resolve() if before else new_folder(folder)

@@ -30,6 +30,7 @@ class ServersRequest(Request):
     Attributes:
         release: whose servers, and whose protocol; empty: the trace's.
         zookeeper: a build, or an unpacked distribution, of which the servers are; empty: of the release.
+        servers: a folder in which the release's distribution is looked for; empty: `ZABCHECK_ZOOKEEPER` names it.
         jar: of a server, in place of the release's.
         variant: what the servers are compared with; empty: the release's.
         retries: how often a run is repeated in which a step is not seen.
@@ -39,6 +40,7 @@ class ServersRequest(Request):
 
     release: str = ""
     zookeeper: str = ""
+    servers: str = ""
     jar: str = ""
     variant: str = ""
     retries: int = 2
@@ -49,7 +51,7 @@ class ServersRequest(Request):
         at_least(self, 0, "retries")
         seconds(self, "patience")
 
-    def servers(self, release: str) -> Release:
+    def found(self, release: str) -> Release:
         """Return the servers of a release.
 
         Raises:
@@ -58,7 +60,7 @@ class ServersRequest(Request):
         from traces.reenact.servers import Cannot, find_release
 
         try:
-            return find_release(release, self.zookeeper, self.jar)
+            return find_release(release, self.zookeeper, self.jar, self.servers)
         except Cannot as problem:
             raise NoVerdict(str(problem)) from None
 
@@ -211,7 +213,7 @@ def answer(request: ReenactRequest, watch: Reenacting | None = None) -> Reenacte
     left_out = (request.without or decisive(given)) if request.control else 0
     try:
         plan = plan_for(given, request.variant_for(release), left_out)
-        real = request.servers(release)
+        real = request.found(release)
         done = Reenacted(plan, new_folder(Path(request.output) if request.output else path.with_suffix(f".{release}")))
         watch.planned(plan, given.steps[left_out - 1] if request.control else None)
         for number in range(1, request.times + 1):

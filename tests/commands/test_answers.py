@@ -131,7 +131,8 @@ def test_checking_is_a_function(tmp_path: Path) -> None:
 def test_the_track_record_is_a_function(monkeypatch: pytest.MonkeyPatch, broken: Trace) -> None:
     found_again, repaired = Outcome(11, 500, 0.1, False, "", broken), Outcome(0, 900, 0.2, True, "", None)
     monkeypatch.setattr(
-        "checker.zookeeper.record.ask", lambda row, seconds, split: RowOutcome(row, found_again, repaired, split)
+        "checker.zookeeper.record.ask",
+        lambda row, seconds, split, recorded: RowOutcome(row, found_again, repaired, split),
     )
     found = zabcheck.zookeeper("ZK-4643")
     assert [row.row.issue for row in found.rows] == ["4643"]

@@ -289,7 +289,6 @@ LOG = "2026-11-21 07:21:31,600 [myid:1] - INFO  [main:Learner@1] - LOOKING\n"
 LISTED = ("variants", "properties")
 ASKED: dict[str, Callable[[answers.Explored, Path], answers.Answered]] = {
     "witness": lambda found, _: zabcheck.witness(properties=["integrity"], **TINY),
-    "graph": lambda found, _: zabcheck.graph(variant="small-quorum", **TINY),
     "live": lambda found, _: zabcheck.live(**TINY),
     "replay": lambda found, _: zabcheck.replay(trace_of(found)),
     "export": lambda found, _: zabcheck.export(trace_of(found), "text"),
@@ -299,7 +298,7 @@ ASKED: dict[str, Callable[[answers.Explored, Path], answers.Answered]] = {
     "variants": lambda found, _: zabcheck.variants("joiner", "proposals"),
     "properties": lambda found, _: zabcheck.properties("integrity", protocol="zab"),
 }
-WITHOUT_RUN = {"live", "graph", *LISTED}
+WITHOUT_RUN = {"live", *LISTED}
 
 
 def trace_of(found: answers.Explored) -> zabcheck.Trace:

@@ -13,7 +13,6 @@ import pytest
 from tests.patience import HANG
 
 DATA = Path(__file__).parents[1] / "data" / "0.1.0"
-CONFIG = "".join(f"server.{n}=host{n}:2888:3888\n" for n in (1, 2, 3))
 COMMANDS = """
 import json, sys
 from click.testing import CliRunner
@@ -21,24 +20,22 @@ from checker.cli import main
 
 for words in json.loads(sys.argv[1]):
     done = CliRunner().invoke(main, words)
-    assert done.exit_code in (0, 1), (words, done.stderr)
+    # a report that is asked for nothing is refused, once what reads it is loaded: reading it would take half a second
+    assert done.exit_code == (2 if words[0] == "report" else 0), (words, done.stderr)
     print(json.dumps([words, [name for name in ("llvmlite", "z3") if name in sys.modules]]))
 """
 NEITHER = (
     ("--help",), ("--version",), ("variants",), ("properties",), ("gallery", "--list"), ("completion", "bash"),
     ("audit", "--help"), ("plan", "--help"), ("judge", "--help"), ("prove", "--mutant", "list"), ("induct", "--list"),
-    ("replay", "agreement.trace.json"), ("export", "agreement.trace.json", "--to", "html"),
-    ("report", "report.json", "--html"), ("init", "tpc.py"),
+    ("replay", "agreement.trace.json"), ("init", "tpc.py"), ("report", "report.json"),
 )  # fmt: skip
 
 
 @pytest.mark.slow(seconds=1)
 def test_what_needs_neither_compiler_nor_solver_loads_neither(tmp_path: Path) -> None:
-    """And z3 alone does without llvmlite."""
-    for name in ("agreement.trace.json", "report.json"):
-        (tmp_path / name).write_bytes((DATA / name).read_bytes())
-    (tmp_path / "zoo.cfg").write_text(CONFIG)
-    assert loaded(tmp_path, *NEITHER, ("quorums", "zoo.cfg")) == [[]] * len(NEITHER) + [["z3"]]
+    (tmp_path / "agreement.trace.json").write_bytes((DATA / "agreement.trace.json").read_bytes())
+    (tmp_path / "report.json").write_bytes((DATA / "report.json").read_bytes())
+    assert loaded(tmp_path, *NEITHER) == [[]] * len(NEITHER)
 
 
 def loaded(folder: Path, *commands: tuple[str, ...]) -> list[list[str]]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from checker.cli import GROUPS, main
+from checker.cli import main
 from tests.patience import cpu_of
 from zabspec import signals
 
@@ -84,7 +84,7 @@ class Outcome:
 
 def load() -> None:
     """Import what commands import, so that no process forked from here has to."""
-    for module in sorted({module for commands in GROUPS.values() for module in commands.values()}):
+    for module in sorted(set(main.lazy.values())):
         importlib.import_module(f"checker.commands.{module}")
     for module in (
         "checker.explore.compiled", "checker.explore.breadth_first", "checker.explore.interpret",

@@ -153,7 +153,7 @@ def test_the_record_ends_as_its_rows_do(
     monkeypatch: pytest.MonkeyPatch, without: Outcome, repaired: Outcome, code: int
 ) -> None:
     monkeypatch.setattr(
-        "checker.zookeeper.record.ask", lambda row, seconds, split: RowOutcome(row, without, repaired, split)
+        "checker.zookeeper.record.ask", lambda row, seconds, split, recorded: RowOutcome(row, without, repaired, split)
     )
     assert CliRunner().invoke(main, ["zookeeper", f"ZK-{ROW.issue}"]).exit_code == code
 

@@ -38,8 +38,8 @@ from traces.reenact.reenactment import ReenactedRun
 from traces.reenact.servers import Release
 
 SERVERS: dict[str, Any] = {
-    "release": "3.9.1", "zookeeper": "build", "jar": "a.jar", "variant": "trunc", "retries": 0, "patience": 1.0,
-    "output": "o",
+    "release": "3.9.1", "zookeeper": "build", "servers": "all", "jar": "a.jar", "variant": "trunc", "retries": 0,
+    "patience": 1.0, "output": "o",
 }  # fmt: skip
 # Of each kind a request with no field at its default.
 FULL: dict[str, dict[str, Any]] = {

@@ -62,11 +62,12 @@ class Release:
         return found is not None and (int(found[1]), int(found[2])) < number
 
 
-def find_release(release: str, folder: str = "", jar: str = "") -> Release:
+def find_release(release: str, folder: str = "", jar: str = "", servers: str = "") -> Release:
     """
     Args:
         folder: a build or an unpacked distribution of ZooKeeper.
         jar: a server's jar, in place of the release's.
+        servers: where the release's distribution lies.
 
     Raises:
         Cannot: something is missing.
@@ -79,10 +80,14 @@ def find_release(release: str, folder: str = "", jar: str = "") -> Release:
         raise Cannot("holding a server's threads needs a C compiler, and there is no `cc`, `gcc` or `clang` here")
     if folder:
         return built(Path(folder), release)
+    if servers:
+        return built(distribution(Path(servers), release), release)
     own = Path(os.environ.get("ZABCHECK_ZOOKEEPER", HERE.parents[2] / "shared" / "zookeeper" / "servers"))
     script, java = own / "run-zookeeper", Path(os.environ.get("JAVA_DIR", "/usr/share/java"))
     if not script.exists():
-        raise Cannot(f"there are no servers: no {script.name} in {own} (ZABCHECK_ZOOKEEPER names their folder)")
+        raise Cannot(
+            f"there are no servers: no {script.name} in {own} (ZABCHECK_ZOOKEEPER names it); {how_to_get(release)}"
+        )
     for name in NEEDED:
         if not (java / f"{name}.jar").exists():
             raise Cannot(f"ZooKeeper's servers need {name}.jar in {java}: servers/README.md names the packages")
@@ -96,6 +101,27 @@ def find_release(release: str, folder: str = "", jar: str = "") -> Release:
     return Release(release, (str(script), word), {"JAVA_DIR": str(java)})
 
 
+def distribution(folder: Path, release: str) -> Path:
+    """Find the unpacked distribution of a release in a folder, or a folder directly below.
+
+    Raises:
+        Cannot: it is not there.
+    """
+    jars = [jar for pattern in ("lib", "*/lib") for jar in sorted(folder.glob(f"{pattern}/zookeeper-{release}.jar"))]
+    old = sorted(folder.glob(f"*/zookeeper-{release}.jar"))  # 3.4 has it beside its lib
+    if not jars and not old:
+        raise Cannot(f"{folder} has no ZooKeeper {release}: no lib/zookeeper-{release}.jar; {how_to_get(release)}")
+    return jars[0].parent.parent if jars else old[0].parent
+
+
+def how_to_get(release: str) -> str:
+    """How a user gets a release, which zabcheck never downloads."""
+    return (
+        f"zabcheck downloads nothing: unpack ZooKeeper {release}, of https://archive.apache.org/dist/zookeeper, into a "
+        "folder and name that with --servers"
+    )
+
+
 def built(folder: Path, release: str) -> Release:
     """A build of the user's own.
 
@@ -105,7 +131,12 @@ def built(folder: Path, release: str) -> Release:
     Raises:
         Cannot: this is none.
     """
-    places = [folder / "lib", folder / "zookeeper-server" / "target" / "lib", folder / "zookeeper-server" / "target"]
+    places = [
+        folder,
+        folder / "lib",
+        folder / "zookeeper-server" / "target" / "lib",
+        folder / "zookeeper-server" / "target",
+    ]
     jars = [p for place in places for p in sorted(place.glob("*.jar"))]
     if not any(p.name.startswith("zookeeper") for p in jars):
         raise Cannot(
