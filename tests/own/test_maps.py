@@ -17,7 +17,7 @@ from tests.second.harness.checking import check
 from tests.second.harness.plain import Renamer, canonical
 from tests.second.harness.question import Question
 from tests.second.reference import explore
-from zabspec.authoring.declaration import ConfigError
+from zabspec.authoring.declaration import ConfigError, ProtocolError
 from zabspec.language.source import LanguageError
 from zabspec.model import Configuration, Model
 
@@ -106,6 +106,47 @@ def test_engines_say_what_the_second_semantics_says(tmp_path: Path) -> None:
     assert outcome.status == "same", outcome.line()
     assert {"interpreted", "compiled", "symmetric"} <= set(outcome.compared)
 
+
+SERVED = "if s.served[p][c] != NOTHING and"
+ORDERS = {  # what asks for an order, in the place of a test of the property, and what is said of it
+    "keys in order": (SERVED.replace("if ", "if c > 0 and "), "a number stands for a process, as an index of served"),
+    "records in order": (SERVED.replace("if ", "if s.pair[p] < s.pair[c] and "), "records that hold processes are"),
+}
+
+
+@pytest.mark.parametrize("what", ORDERS)
+def test_an_order_of_processes_ends_symmetry_and_is_told(what: str, tmp_path: Path) -> None:
+    new, said = ORDERS[what]
+    kept = 'Record("Pair", {"who": NodeId.of(size.nodes)}, ordered=True)'
+    pair = ('        stored("times"', f'        stored("pair", {kept}, "x"),\n        stored("times"')
+    path = written(tmp_path, pair, (SERVED, new))
+    line = next(k for k, text in enumerate(Path(path).read_text().split("\n"), 1) if new in text)
+    why = Compiled.of(Model(Configuration(path)), properties_of(path), True)[1]
+    assert re.search(f"{said} .*once.py:{line}", why), why
+    assert not Compiled.of(Model(Configuration(written(tmp_path, pair))), properties_of(path), True)[1]
+
+
+def test_a_set_in_a_record_is_counted_as_any_other(tmp_path: Path) -> None:
+    """Under a quorum system a text that asks how large it is may count majorities by hand."""
+    path = tmp_path / "counts.py"
+    path.write_text(COUNTS)
+    with pytest.raises(ProtocolError, match=r"counts.py:\d+: enough asks how large a set of processes is"):
+        Model(Configuration(str(path), nodes=3, quorums="weights 1,1,1"))
+
+
+COUNTS = """
+from zabcheck.language import Node, Processes, Record, State, action, declare, is_quorum, stored
+def votes(size):
+    return Record("Votes", {"of": Processes(size.nodes)})
+def state(size):
+    return [stored("votes", votes(size), ""), stored("heard", Processes(size.nodes), "")]
+def enough(s: State, p: Node) -> bool:
+    return len(s.votes[p].of) > 1 or is_quorum(s, s.heard[p])
+@action(when=enough, budget="turns")
+def votes_for(s: State, p: Node) -> None:
+    s.votes[p] = Votes(of={q for q in range(s.NODES) if q == p})
+PROTOCOL = declare(__name__, state=state, types=lambda size: {"Votes": votes(size)}, budgets={"turns": 1})
+"""
 
 FENCED = (Path(__file__).parents[2] / "examples" / "fenced_lock.py").read_text(encoding="utf-8")
 EXPIRE = '@fires("lease", budget="expiries")'
