@@ -15,9 +15,9 @@ from checker.distributed.files import Damaged, StorageError
 from checker.distributed.fingerprints import MOST_PARTS
 from checker.distributed.narrowed import AmpleSparkExplorer
 from checker.distributed.storage import Storage
+from checker.explore import narrowing
 from checker.explore.ample import conclusive
 from checker.explore.deliveries import DeliveryModel
-from checker.explore import narrowing
 from checker.explore.narrowing import Searched, first_limits, further, narrowed, outgrown
 from checker.explore.result import Exploration, Limits
 from checker.search.premises import depths_by_walks

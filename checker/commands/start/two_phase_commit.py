@@ -13,9 +13,31 @@ Then change a line. `docs/your-own-protocol.md` says what else there is.
 from __future__ import annotations
 
 from zabcheck.language import (
-    NODE, AnyMessage, Bool, Each, Field, Fields, Message, MessageType, Node, OneOf, Processes, Size, Variant, action,
-    broken, declare, ghost, invariant, observation, receives, safety, send, stored, volatile,
-)  # fmt: skip
+    NODE,
+    AnyMessage,
+    Bool,
+    Each,
+    Field,
+    Fields,
+    Message,
+    MessageType,
+    Node,
+    OneOf,
+    Processes,
+    Size,
+    Variant,
+    action,
+    broken,
+    declare,
+    ghost,
+    invariant,
+    observation,
+    receives,
+    safety,
+    send,
+    stored,
+    volatile,
+)
 
 # Where a process stands. The numbers are those of `OneOf` below.
 WORKING, PREPARED, COMMITTED, ABORTED = range(4)
