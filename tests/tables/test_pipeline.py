@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pyarrow.parquet as pq
 
 from tests.commands.running import run
 from tests.spark import LocalSpark
+from traces.sweep.grid import Grid
 
 
 def test_a_pipeline_is_written_once(tmp_path: Path) -> None:
@@ -27,6 +30,10 @@ def test_a_pipeline_is_written_once(tmp_path: Path) -> None:
     nowhere = run("pipeline", "init", str(tmp_path / "a" / "b"))
     assert (nowhere.exit_code, "there is no folder" in nowhere.stderr) == (2, True)
     assert {path.name: path.read_bytes() for path in lake.iterdir()} == before
+    settings = tomllib.loads((lake / "pipeline.toml").read_text())
+    assert settings.keys() == {"where", "master", "grid"}
+    asked = {name: tuple(v) if isinstance(v, list) else (v,) for name, v in settings["grid"].items()}
+    Grid(**asked).check()
 
 
 def loaded(path: Path) -> Any:
@@ -39,7 +46,7 @@ def loaded(path: Path) -> Any:
     return module
 
 
-@pytest.mark.slow(seconds=3)
+@pytest.mark.skipif("ZABCHECK_EVERY" not in os.environ, reason="seconds: six jobs of Spark")
 def test_a_pipeline_runs_and_counts_what_is_judged(
     local_spark: LocalSpark, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -157,7 +157,7 @@ def test_a_failing_file_system_says_nothing_secret(monkeypatch: pytest.MonkeyPat
         SweepRequest("one.two.three")
 
 
-@pytest.mark.slow(seconds=3)
+@pytest.mark.skipif("ZABCHECK_EVERY" not in os.environ, reason="seconds: a sweep and its report on Spark")
 def test_a_sweep_into_a_file_system_of_hadoop_s(local_spark: LocalSpark, tmp_path: Path) -> None:
     """The same tables as in a folder."""
     hadoop = local_spark.get().sparkContext._jsc.hadoopConfiguration()
