@@ -45,7 +45,7 @@ def told_conformed(done: Conformed) -> list[str]:
         out.append(
             f"the run breaks no property at any of {done.judged} moments (ends of terms, starts, UPTODATE, the end)"
         )
-    out += [f"LOST: {said}" for said in done.lost[:20]]
+    out += [f"clients: {said}" for said in done.lost[:20]]
     if len(done.lost) > 20:
         out.append(f"and {len(done.lost) - 20} more")
     out.append(f"{done.states:,} states looked at, at most {done.widest:,} at once; {done.seconds:.1f} CPU-s")

@@ -95,7 +95,10 @@ def test_a_run_is_explained_only_as_the_text_replays_it(tmp_path: Path) -> None:
     for k, o in enumerate(record.observations):
         assert search.see(o, k) is None
     words = search.nodes[0].run_by_observation()
-    assert Replay(record, text, set()).run(words, Conformed()) is None
+    replay = Replay(record, text, set())
+    assert replay.run(words, Conformed()) is None
+    assert not replay.ends_otherwise(search.nodes[0].state)
+    assert replay.ends_otherwise(text.begin())
     lacking = [(k, steps[1:] if n == 20 else steps) for n, (k, steps) in enumerate(words)]
     assert "is not possible" in str(Replay(record, text, set()).run(lacking, Conformed()))
     other = sample()

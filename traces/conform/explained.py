@@ -121,6 +121,8 @@ def told(search: Search, record: Record, text: Text, out: Conformed) -> None:
     replay = Replay(record, text, search.unjudged)
     if (wrong := replay.run(node.run_by_observation(), out)) is not None:
         out.why = f"the run that was found is none of the text: {wrong}"
+    elif replay.ends_otherwise(node.state):
+        out.why = "the run that was found ends otherwise when it is taken again"
     elif not record.whole:
         out.why = "the record lacks its end: all that there is of it is explained"
     elif not {o.server for o in record.observations if o.what == "disk"} >= set(record.servers):
@@ -199,6 +201,11 @@ class Replay:
         finally:
             text.names.update(before)
         return self.not_sent()
+
+    def ends_otherwise(self, s: Unbounded) -> bool:
+        """Whether the end is not the state that the search has compared with the disks."""
+        own = self.text.places["unseen_up"].base  # behind it lies what the search alone keeps
+        return self.state.slots[:own] != s.slots[:own]
 
     def listening(self, send: Callable[..., None], up: bool) -> Callable[..., None]:
         """The world's function, which also keeps what is sent over a connection that is open."""
