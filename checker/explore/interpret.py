@@ -46,10 +46,11 @@ class Interpreter:
     """
 
     def __init__(self, model: Model, properties: Sequence[Property], symmetry: bool, every_step: bool = False) -> None:
-        check_language(model, properties)
-        why = asymmetry(model, properties) if symmetry else ""
+        front = model.program.front_end(full_namespace(model))
+        why = asymmetry(model, properties, front) if symmetry else ""  # the first: it looks at all that is typed
         if why:
             raise Asymmetric(why)
+        check_language(model, properties, front)
         self.model = model
         self.properties = tuple(properties)
         self.symmetry = symmetry
@@ -58,7 +59,6 @@ class Interpreter:
         self.steps = program.steps
         self.names = bound(model)
         self.bags = bool(derive.bags(self.layout))
-        front = program.front_end(full_namespace(model))
         why = why_every_receipt(model, self.properties, front)
         self.stuttering_off = EVERY_STEP if every_step and not why else why
         self.permutations = model.program.schema.renamings

@@ -97,13 +97,16 @@ def asymmetry(model: Model, properties: Iterable[Property], front: FrontEnd | No
     return f"the text tells processes apart: {found[0].sentence()}{more}"
 
 
-def check_language(model: Model, properties: Iterable[Property]) -> None:
+def check_language(model: Model, properties: Iterable[Property], front: FrontEnd | None = None) -> None:
     """Type a model and its properties as a compiling engine does, for one that runs them as they are.
+
+    Args:
+        front: that goes on with what is typed here; what it has typed is not typed again.
 
     Raises:
         LanguageError: something is outside the language, or depends on the order of a bag; with its line.
     """
-    front = model.program.front_end(full_namespace(model))
+    front = front or model.program.front_end(full_namespace(model))
     for root in ("initialize", "enabled", "apply", *(f.__name__ for p in properties for f in (p.holds, p.witness))):
         front.function(root)
 

@@ -20,6 +20,7 @@ from checker.requests.restart import not_begun, reduction_off
 from invariants import PROPERTIES
 from invariants.binding import full_namespace
 from invariants.registry import NO_RUNTIME_ERROR, Property
+from zabspec.language.frontend import FrontEnd
 from zabspec.model import Model
 from zabspec.quorums import system_of
 from zabspec.roles import roles_of
@@ -216,16 +217,17 @@ def unlike(report: Claim, model: Model, judged: Sequence[Property]) -> Iterator[
     if strange := [name for name, n in report["events"].items() if n and name not in there]:
         yield f"{report['events'][strange[0]]:,} events {strange[0]!r}, and there can be none within these budgets"
     engine = report["engine"]
-    if engine["symmetry"] and (why := asymmetry(model, judged)):
+    front = model.program.front_end(full_namespace(model))
+    if engine["symmetry"] and (why := asymmetry(model, judged, front)):  # the first: it looks at all that is typed
         yield f"it used symmetry, and cannot have: {why}"
-    yield from unlike_stuttering(report, model, judged)
+    yield from unlike_stuttering(report, model, judged, front)
     yield from unlike_reduction(report, model)
 
 
-def unlike_stuttering(report: Claim, model: Model, judged: Sequence[Property]) -> Iterator[str]:
+def unlike_stuttering(report: Claim, model: Model, judged: Sequence[Property], front: FrontEnd) -> Iterator[str]:
     """Yield what is wrong with the report's mode of stuttering receipts."""
     said = report["engine"].get("stuttering_off")
-    follows = why_every_receipt(model, judged, model.program.front_end(full_namespace(model)))
+    follows = why_every_receipt(model, judged, front)
     nothing = report["states"]["distinct"] <= 1 and said == NOT_ASKED
     if not nothing and said not in ((follows,) if follows else (None, EVERY_STEP)):
         yield (
