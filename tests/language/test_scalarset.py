@@ -12,6 +12,7 @@ import pytest
 
 from checker.explore.symmetry import CALLERS, DECODERS, asymmetry, found_in
 from checker.refinement.model import RefinedModel
+from checker.report.impossible import unlike
 from checker.symbolic import pool
 from invariants import PROPERTIES
 from invariants.binding import full_namespace
@@ -117,6 +118,9 @@ def test_db19_says_where_it_tells_processes_apart() -> None:
     more = f"{told[0]}, and {len(told) - 1} more"
     assert asymmetry(Model(Configuration(protocol="db19")), ()) == f"the text tells processes apart: {more}"
     assert re.fullmatch(r"processes are compared by their order \(>\) \(zabspec/protocols/election.py:\d+\)", told[0])
+    claimed = {"events": {}, "engine": {"symmetry": True}}  # a report that used symmetry all the same
+    refused = next(unlike(claimed, Model(Configuration(protocol="db19")), ()))
+    assert refused == f"it used symmetry, and cannot have: the text tells processes apart: {more}"
     assert any("index of vote_view, where a number should be" in sentence for sentence in told)
 
 
