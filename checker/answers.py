@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from checker.report.result import Result, Verdict
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import networkx as nx
 
     from checker.ci.result import CheckResult
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from checker.report.bounded import BoundedReport
     from checker.report.induction import InductionReport
     from checker.report.judged import JudgedTable
+    from checker.report.linted import LintReport
     from checker.report.replayed import ReplayResult
     from checker.report.report import Report
     from checker.report.shortened import Shortening
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from checker.requests.sweep import Swept as FinishedSweep
     from checker.search.report import SearchReport
     from checker.zookeeper.record import RowOutcome
+    from traces.conform.explained import Conformed as RecordOutcome
     from traces.judging.sentence import Violation
     from traces.judging.totals import Totals
     from traces.record.trace import Step, Trace
@@ -50,9 +54,10 @@ if TYPE_CHECKING:
     from zabspec.timed.setting import Setting
 
 __all__ = [
-    "Answered", "Audited", "Bounded", "Checked", "Explored", "Exported", "Graphed", "Inductive", "Judged", "Listed",
-    "Lived", "LogsAudited", "Minimised", "Mutated", "Planned", "Proved", "QuorumsChecked", "Realised", "Reenacted",
-    "Refined", "Replayed", "Reported", "Searched", "Simulated", "Swept", "TrackRecord", "Verdict", "Witnessed",
+    "Answered", "Audited", "Bounded", "Checked", "Conformed", "Explored", "Exported", "Graphed", "Inductive",
+    "Judged", "Linted", "Listed", "Lived", "LogsAudited", "Minimised", "Mutated", "Planned", "Proved",
+    "QuorumsChecked", "Realised", "Reenacted", "Refined", "Replayed", "Reported", "Searched", "Simulated", "Swept",
+    "TrackRecord", "Verdict", "Witnessed",
 ]  # fmt: skip
 
 HELD = 0
@@ -322,6 +327,34 @@ class Audited(Answered):
     def findings(self) -> Sequence[ZooKeeperFinding]:
         """What was found, the worst first as the command prints it."""
         return tuple(self.audit.findings)
+
+
+class Conformed(Answered):
+    """Whether a run of a release's model explains the record of a free-running ensemble.
+
+    Attributes:
+        outcome: how far it is explained, and what the explaining run violates; None: it was only recorded.
+        folder: what the ensemble has left; None: nobody ran one.
+    """
+
+    def __init__(self, result: Result, outcome: RecordOutcome | None, folder: Path | None = None) -> None:
+        super().__init__(result)
+        self.outcome = outcome
+        self.folder = folder
+
+
+class Linted(Answered):
+    """The mistakes of a protocol's file.
+
+    Attributes:
+        mistakes: by line.
+        complete: False where more may show when these are mended.
+    """
+
+    def __init__(self, result: LintReport) -> None:
+        super().__init__(result)
+        self.mistakes = result.linted.mistakes
+        self.complete = result.linted.complete
 
 
 class Planned(Answered):

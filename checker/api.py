@@ -17,11 +17,13 @@ from checker.answers import (
     Audited,
     Bounded,
     Checked,
+    Conformed,
     Explored,
     Exported,
     Graphed,
     Inductive,
     Judged,
+    Linted,
     Listed,
     Lived,
     LogsAudited,
@@ -57,10 +59,10 @@ if TYPE_CHECKING:
     AnyRun = Trace | Simulated | Run | str | PathLike[str] | Sequence[str | PathLike[str]]
 
 __all__ = [
-    "NoVerdict", "RequestError", "audit", "audit_logs", "bmc", "causal_graph", "check", "explore", "export", "gallery",
-    "graph", "judge", "live", "minimise", "mutate", "plan", "properties", "prove", "prove_inductive", "quorums",
-    "realise", "reenact", "refine", "replay", "report", "search", "simulate", "state_graph", "sweep", "variants",
-    "witness", "zookeeper",
+    "NoVerdict", "RequestError", "audit", "audit_logs", "bmc", "causal_graph", "chaos", "check", "conform", "explore",
+    "export", "gallery", "graph", "judge", "lint", "live", "minimise", "mutate", "plan", "properties", "prove",
+    "prove_inductive", "quorums", "realise", "reenact", "refine", "replay", "report", "search", "simulate",
+    "state_graph", "sweep", "variants", "witness", "zookeeper",
 ]  # fmt: skip
 
 
@@ -76,6 +78,20 @@ class Graphing(Sizes, total=False):
     max_states: int
     properties: Names
     symmetry: bool
+
+
+class Disturbing(TypedDict, total=False):
+    """Options of disturbing an ensemble; `zabcheck chaos --help` says what each means."""
+
+    zookeeper: str
+    jar: str
+    seconds: float
+    seed: int
+    clients: int
+    writes: int
+    faults: str
+    record_only: bool
+    output: str
 
 
 class Judging(TypedDict, total=False):
@@ -861,6 +877,67 @@ def zookeeper(*issues: str, time_limit: float | None = None, split: bool = False
         rows = list(answer(request))
         stories = [part for one in rows for part in story_parts(one)] if issues else []
         return TrackRecord(rows_result(request.as_json(), rows, split, stories), rows)
+
+
+def conform(
+    record: str | PathLike[str], release: str = "", variant: str = "", time_limit: float | None = None
+) -> Conformed:
+    """Search a run of a release's model that explains the record of a free-running ensemble.
+
+    Args:
+        record: its file, as `zabcheck chaos` writes it.
+        release: whose model; empty: what the record says.
+        variant: of the protocol, in place of the release's.
+        time_limit: seconds; then the verdict is UNKNOWN.
+
+    Raises:
+        RequestError: this is no record, or nothing says which model.
+    """
+    from checker.report.conformed import conformed_result
+    from checker.requests.conform import ConformRequest, answer
+
+    with sentences():
+        request = ConformRequest(fspath(record), release, variant, time_limit)
+        done = answer(request)
+        return Conformed(conformed_result(request.as_json(), done), done)
+
+
+def chaos(release: str, **options: Unpack[Disturbing]) -> Conformed:
+    """Run real ZooKeeper servers on loopback, disturb and record them, and hold the record against the release's model.
+
+    Args:
+        release: whose servers, and whose model.
+        options: those of the command.
+
+    Raises:
+        RequestError: an option is wrong, or the folder cannot be made.
+        NoVerdict: the servers cannot be run here, or did not come to serve.
+    """
+    from checker.report.conformed import conformed_result, recorded_result
+    from checker.requests.chaos import ChaosRequest, answer
+    from checker.requests.keywords import fields_of
+
+    with sentences():
+        request = ChaosRequest(release, **fields_of(ChaosRequest, dict(options)))
+        folder, done = answer(request)
+        if done is None:
+            return Conformed(recorded_result(request.as_json(), folder), None, folder)
+        return Conformed(conformed_result(request.as_json(), done, folder), done, folder)
+
+
+def lint(file: str | PathLike[str]) -> Linted:
+    """Say all mistakes of a protocol's file: the line, what is wrong, and what to write.
+
+    Raises:
+        RequestError: it cannot be read.
+    """
+    from pathlib import Path
+
+    from checker.report.linted import LintReport
+    from checker.requests.lint import lint as mistakes_of
+
+    with sentences():
+        return Linted(LintReport(mistakes_of(Path(file))))
 
 
 @contextmanager

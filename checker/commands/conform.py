@@ -8,15 +8,16 @@ import click
 
 from checker.commands import completing
 from checker.commands import shared_options as shared
-from checker.commands.common import HELD, INPUT, NO_VERDICT, PATH, VIOLATED, Answer, Subcommand, at_least
-from checker.report.conformed import conformed_json, told_conformed
+from checker.commands.common import INPUT, PATH, Subcommand, at_least
+from checker.commands.publishing import published
+from checker.report.conformed import conformed_result, recorded_result
 from checker.report.progress import StatusLine
 from checker.requests.chaos import ChaosRequest
 from checker.requests.chaos import answer as run
 from checker.requests.conform import Conforming, ConformRequest, answer
 
 if TYPE_CHECKING:
-    from traces.conform.explained import Conformed
+    from checker.report.result import StatedResult
 
 __all__ = ["chaos", "conform"]
 
@@ -26,17 +27,18 @@ __all__ = ["chaos", "conform"]
 @shared.named("--release", "NUMBER", "Whose text (what the record says).", completing.zookeeper_releases)
 @shared.named("--variant", "NAMES", "Another variant of the text in its place.", completing.zookeeper_variants)
 @click.option("--time-limit", type=float, metavar="SECONDS", help="Give up after that; the verdict is then UNKNOWN.")
-@click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
-def conform(record: Any, release: str, variant: str, time_limit: float | None, as_json: bool) -> Answer:
+@published("conform", "The answer as JSON.")
+def conform(record: Any, release: str, variant: str, time_limit: float | None) -> StatedResult:
     """Search a run of a release's model that explains the record of a free-running ensemble: each packet between
     servers, in order, kills and starts, and the disks in the end. Election votes and the servers' logs are not looked
     at.
 
     0: a run explains all of it, what clients were told is served, and the run breaks nothing; 1: nothing explains a
     record, or a promise was broken; 3: not known (a record without its end, too many states, no time left)."""
+    request = ConformRequest(str(record), release or "", variant or "", time_limit)
     with ShownSearch() as shown:
-        done = answer(ConformRequest(str(record), release or "", variant or "", time_limit), shown)
-    return answered(done, as_json, [])
+        done = answer(request, shown)
+    return conformed_result(request.as_json(), done)
 
 
 @click.command(cls=Subcommand)
@@ -50,8 +52,8 @@ def conform(record: Any, release: str, variant: str, time_limit: float | None, a
 @click.option("--faults", default="kill,stop,cut,delay", show_default=True, help="Kinds of faults, or none.")
 @click.option("--record-only", is_flag=True, help="Record, and do not search.")
 @click.option("--output", "-o", type=PATH, help="A new folder (chaos-RELEASE-SEED).")
-@click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
-def chaos(as_json: bool, **words: Any) -> Answer:
+@published("conform", "The answer as JSON.")
+def chaos(**words: Any) -> StatedResult:
     """Run three real ZooKeeper servers on loopback with clients that write, kill, stop, cut off and delay them by a
     seed, record the packets between them by passive proxies, and hold the record against the release's model as
     `conform` does.
@@ -60,23 +62,12 @@ def chaos(as_json: bool, **words: Any) -> Answer:
     codes are those of `conform`; with --record-only 0."""
     words = {name: ("" if value is None else value) for name, value in words.items()}
     words["output"] = str(words["output"])
+    request = ChaosRequest(**words)
     with ShownSearch() as shown:
-        folder, done = run(ChaosRequest(**words), shown.update, shown)
-    left = f"left in {folder}: record.jsonl, the servers' data and logs (zabcheck audit reads them)"
+        folder, done = run(request, shown.update, shown)
     if done is None:
-        return Answer(HELD, [left])
-    return answered(done, as_json, [left])
-
-
-def answered(done: Conformed, as_json: bool, more: list[str]) -> Answer:
-    """The answer, with its exit code."""
-    from traces.conform.explained import EXPLAINED, UNKNOWN
-
-    wrong = done.verdict not in (EXPLAINED, UNKNOWN) or bool(done.broken or done.lost)
-    code = VIOLATED if wrong else HELD if done.verdict == EXPLAINED else NO_VERDICT
-    if as_json:
-        return Answer(code, content={"exit_code": code, **conformed_json(done)})
-    return Answer(code, [*told_conformed(done), *more])
+        return recorded_result(request.as_json(), folder)
+    return conformed_result(request.as_json(), done, folder)
 
 
 class ShownSearch(StatusLine, Conforming):

@@ -21,7 +21,17 @@ from zabspec.language import derive, llvm_text
 from zabspec.language.tree import TypedProgram
 from zabspec.model import Configuration, Model
 
-__all__ = ["AmpleCode", "Code", "ExplorationTask", "OtherVersion", "Reduction", "TaskCode", "WideCode", "code_for"]
+__all__ = [
+    "AmpleCode",
+    "Code",
+    "ExplorationTask",
+    "OtherVersion",
+    "Reduction",
+    "TaskCode",
+    "WideCode",
+    "code_for",
+    "made_for",
+]
 
 
 class OtherVersion(Exception):
@@ -200,16 +210,6 @@ class ExplorationTask:
         code, asymmetry = (WideCode if wide else Code).of(Model(configuration), properties, symmetry, every_step)
         names = tuple(p.name for p in properties)
         return cls(configuration, names, code.symmetry, wide, parts, code.digest, code.stuttering_steps), asymmetry
-
-    def reduced(self, properties: Sequence[Property], reduction: Reduction) -> ExplorationTask:
-        """Return the search that leaves out states, of the same model.
-
-        Args:
-            properties: what it judges.
-        """
-        names = tuple(p.name for p in properties)
-        task = dataclasses.replace(self, properties=names, reduction=reduction)
-        return dataclasses.replace(task, version=made_for(task).digest)
 
 
 def made_for(task: ExplorationTask) -> TaskCode:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from checker.distributed.checkpoint import Checkpoint, Level, Refused, check_same, files_of
 from checker.distributed.cluster import Cluster
-from checker.distributed.code import ExplorationTask, Reduction
+from checker.distributed.code import ExplorationTask, Reduction, made_for
 from checker.distributed.explore import Progress, SparkExplorer
 from checker.distributed.files import Damaged, StorageError
 from checker.distributed.fingerprints import MOST_PARTS
@@ -50,7 +49,7 @@ class Request:
     checkpoint: str | None = None
     resume: bool = False
     wide: bool = False
-    conf: dict[str, str] = dataclasses.field(default_factory=dict)
+    conf: dict[str, str] = field(default_factory=dict)
     every_step: bool = False
     reduces: bool = False
 
@@ -89,15 +88,16 @@ def explore_on_spark(
             with session(request.master, brief=True, conf=request.conf, attempts=ATTEMPTS) as spark:
                 cluster = Cluster(spark)
                 if level is None:
-                    question = dataclasses.replace(question, parts=usual_parts(spark.sparkContext.defaultParallelism))
+                    question = replace(question, parts=usual_parts(spark.sparkContext.defaultParallelism))
                 else:
                     check_whole(cluster, checkpoint, level)
                 searches = Searches(question, checkpoint, cluster, limits, progress)
                 if request.reduces:
                     return searches.with_reduction(list(properties), level), asymmetry
-                return searches.run(SparkExplorer(question, checkpoint, level), limits, keep_going), asymmetry
+                searches.full = SparkExplorer(question, checkpoint, level)
+                return searches.full.run(cluster, limits, keep_going, progress), asymmetry
         except KeyboardInterrupt:
-            if searches is None:
+            if searches is None or searches.full is None:
                 raise
             return searches.cut_short("interrupted"), asymmetry
         except (SparkFailed, StorageError, Damaged, Refused, OSError) as problem:
@@ -135,19 +135,14 @@ class Searches:
     def cut_short(self, why: str) -> Exploration:
         """Return what the search of all states has found, for an exploration that something ended."""
         assert self.full is not None
-        return dataclasses.replace(self.full.result, stopped=why)
-
-    def run(self, explorer: SparkExplorer, limits: Limits, keep_going: bool = False) -> Exploration:
-        """Search all states."""
-        self.full = explorer
-        return explorer.run(self.cluster, limits, keep_going, self.progress)
+        return replace(self.full.result, stopped=why)
 
     @property
     def rest(self) -> Limits:
         """The limits of a search that begins now."""
         if self.limits.seconds is None:
             return self.limits
-        return dataclasses.replace(self.limits, spent=self.limits.seconds - self.deadline.left())
+        return replace(self.limits, spent=self.limits.seconds - self.deadline.left())
 
     def with_reduction(self, judged: Sequence[Property], level: Level | None) -> Exploration:
         """Search all states; if there are many, with ample sets, and where these do not decide, all states after all.
@@ -158,9 +153,9 @@ class Searches:
         Raises:
             RuntimeError: ample sets met a violation that is not one, which is an error of zabcheck.
         """
-        full = SparkExplorer(self.question, self.checkpoint, level)
+        self.full = full = SparkExplorer(self.question, self.checkpoint, level)
         if level is None or sum(level.levels[:-1]) < narrowing.SMALL:
-            first = self.run(full, first_limits(self.limits))
+            first = full.run(self.cluster, first_limits(self.limits), progress=self.progress)
             if not outgrown(first, self.limits) or first.violations or first.error:
                 return first
             model = Model(self.question.configuration)
@@ -173,11 +168,12 @@ class Searches:
                 return found
             if found.stopped and not found.apart:
                 suspected = found.suspected or tuple(found.violations)
-                return dataclasses.replace(further(first, found), suspected=suspected, violations=first.violations)
+                return replace(further(first, found), suspected=suspected, violations=first.violations)
         else:
             found = Exploration(tuple(judged))
         assert full.level is not None
-        everything = self.run(SparkExplorer(self.question, self.checkpoint, full.level), self.rest)
+        self.full = SparkExplorer(self.question, self.checkpoint, full.level)
+        everything = self.full.run(self.cluster, self.rest, progress=self.progress)
         if everything.complete and (found.suspected or found.error) and not everything.violations:
             raise RuntimeError(f"{found.error or ' and '.join(found.suspected)} with ample sets, and not without")
         return everything
@@ -187,10 +183,12 @@ class Searches:
     ) -> Searched:
         """Search with ample sets, from the start or from the last level that this search has committed."""
         names = tuple(p.name for p in asked if p.name in unmet)
-        question = self.question.reduced(asked, Reduction(names, merging, isinstance(model, DeliveryModel), ample))
+        how = Reduction(names, merging, isinstance(model, DeliveryModel), ample)
+        question = replace(self.question, properties=tuple(p.name for p in asked), reduction=how)
+        question = replace(question, version=made_for(question).digest)
         self.made += 1
         where = self.checkpoint.storage
-        checkpoint = Checkpoint(dataclasses.replace(where, where=f"{where.where}/ample-{self.made}"))
+        checkpoint = Checkpoint(replace(where, where=f"{where.where}/ample-{self.made}"))
         checkpoint.storage.create()
         level: Level | None = None
         if checkpoint.depths():

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from checker.report.result import EXIT_CODES, HOLDS, NO_VERDICT, VIOLATED, StatedResult
 
 if TYPE_CHECKING:
     from traces.conform.explained import Conformed
@@ -12,7 +16,33 @@ LIMITS = (
     "its first packet, and a term's end closes all connections within 25 observations"
 )
 
-__all__ = ["conformed_json", "told_conformed"]
+__all__ = ["conformed_json", "conformed_result", "recorded_result", "told_conformed"]
+
+
+def conformed_result(request: Mapping[str, Any], done: Conformed, folder: Path | None = None) -> StatedResult:
+    """Return what `zabcheck conform` and `zabcheck chaos` say.
+
+    Args:
+        request: of which it is the answer, as JSON.
+        folder: what the ensemble has left; None: nobody ran one.
+    """
+    from traces.conform.explained import EXPLAINED, UNKNOWN
+
+    wrong = done.verdict not in (EXPLAINED, UNKNOWN) or bool(done.broken or done.lost)
+    code = EXIT_CODES[VIOLATED if wrong else HOLDS if done.verdict == EXPLAINED else NO_VERDICT]
+    lines = [*told_conformed(done), *([left_in(folder)] if folder is not None else [])]
+    content = {"request": dict(request), "exit_code": code, **conformed_json(done)}
+    return StatedResult(lines[0], code, content, lines, kind="conform")
+
+
+def recorded_result(request: Mapping[str, Any], folder: Path) -> StatedResult:
+    """Return what `zabcheck chaos --record-only` says."""
+    content = {"request": dict(request), "exit_code": 0, "folder": str(folder)}
+    return StatedResult(left_in(folder), 0, content, [left_in(folder)], kind="conform")
+
+
+def left_in(folder: Path) -> str:
+    return f"left in {folder}: record.jsonl, the servers' data and logs (zabcheck audit reads them)"
 
 
 def told_conformed(done: Conformed) -> list[str]:

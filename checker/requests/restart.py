@@ -80,16 +80,6 @@ def reduced(task: EngineTask, code: Compiled, threads: int) -> Exploration:
     early, search = first.stopped == GROWS, searching(task, code.symmetry, threads)
     found: Exploration | None = None
 
-    def told(r: Exploration) -> Exploration:
-        """Return a result, with what a search with ample sets has found broken where it says of nothing how."""
-        if found is None or r.violations:
-            return r
-        broken = found.suspected or tuple(found.violations)
-        if r.complete and (broken or found.error):
-            other = "sleep sets" if r.reduced else "every state"
-            raise RuntimeError(f"{found.error or ' and '.join(broken)} with ample sets, and not with {other}")
-        return replace(r, suspected=broken, suspects_one=found.suspects_one)
-
     try:
         while early or outgrown(first, limits):
             engine.forget()
@@ -109,21 +99,39 @@ def reduced(task: EngineTask, code: Compiled, threads: int) -> Exploration:
                     if conclusive(found) and (not early or found.distinct >= narrowing.SMALL):
                         return found
                     if found.stopped and not found.apart:
-                        return told(replace(further(first, found), violations=first.violations))
+                        return suspecting(replace(further(first, found), violations=first.violations), found)
             if not early:
                 break
             early, engine = False, Explorer(code, threads)
             first = task.run(engine, most)
         else:
-            return told(first)
+            return suspecting(first, found)
         from checker.explore.reduced import ReducedExplorer
         from checker.explore.reduction import Reducing
 
         exploration = task.run(ReducedExplorer(Reducing(model, judged, code.symmetry), threads))
         exploration.ample_off = found.ample_off if found is not None else ""
     except KeyboardInterrupt:  # while a model was made ready
-        return told(replace(first, stopped="interrupted"))
-    return told(further(first, exploration))
+        return suspecting(replace(first, stopped="interrupted"), found)
+    return suspecting(further(first, exploration), found)
+
+
+def suspecting(r: Exploration, found: Exploration | None) -> Exploration:
+    """Return a result, with what a search with ample sets has found violated if the result does not show how.
+
+    Args:
+        found: what that search came to; None: there was none.
+
+    Raises:
+        RuntimeError: the result is of all states, and has no violation.
+    """
+    if found is None or r.violations:
+        return r
+    broken = found.suspected or tuple(found.violations)
+    if r.complete and (broken or found.error):
+        other = "sleep sets" if r.reduced else "every state"
+        raise RuntimeError(f"{found.error or ' and '.join(broken)} with ample sets, and not with {other}")
+    return replace(r, suspected=broken, suspects_one=found.suspects_one)
 
 
 def searching(task: EngineTask, symmetry: bool, threads: int) -> Search:

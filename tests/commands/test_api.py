@@ -259,8 +259,8 @@ def test_an_answer_is_shown_in_a_notebook_with_what_it_quotes_escaped(broken: an
     assert "<pre>" in shown
 
 
-# Commands whose answer is no text: one writes a file, one a script for a shell, one is a server.
-NO_FUNCTION = {"init", "completion", "walk"}
+# Commands whose answer is no text: two write files, one a script for a shell, one is a server.
+NO_FUNCTION = {"init", "pipeline", "completion", "walk"}
 OTHER_NAME = {"induct": "prove_inductive"}
 
 

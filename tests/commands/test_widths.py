@@ -74,10 +74,24 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "check": ("check",),
     "refine": ("refine", "--nodes", "2", "--txns", "1", "--timeouts", "0"),
     "zookeeper": ("zookeeper", "ZK-4643"),
+    "lint": ("lint", "mine.py"),
 }
 # What prints no table: a script, a server, a page, a file in another form (`test_cli.py`). And what takes Spark, a Java
 # server or seconds of z3, whose parts are those of the others (`checker/report/result.py`).
-ELSEWHERE = {"completion", "export", "walk", "report", "sweep", "judge", "reenact", "realise", "bmc"}
+ELSEWHERE = {
+    "completion",
+    "export",
+    "walk",
+    "report",
+    "sweep",
+    "judge",
+    "reenact",
+    "realise",
+    "bmc",
+    "chaos",
+    "conform",
+    "pipeline",
+}
 WITH_JSON = ("explore", "explore, violated", "explore, live", "simulate", "graph", "plan", "quorums", "clauses")
 LISTED = {
     "variants": lambda: [name for p in PROTOCOLS.values() for v in p.variants for name in (p.name, v)],
@@ -106,6 +120,7 @@ def test_no_command_cuts_a_name(name: str, tmp_path: Path, monkeypatch: pytest.M
     Path("zk1.log").write_text(LOG)
     Path("zabcheck.toml").write_text(CHECKS)
     shutil.copy(DATA / "agreement.trace.json", "run.trace.json")
+    shutil.copy(DATA.parents[2] / "examples" / "two_phase_commit.py", "mine.py")
     monkeypatch.setattr("checker.zookeeper.record.explored", lambda *_: Outcome(0, 1234, 0.1, True, "", None))
     piped, parts = answered(name, monkeypatch)
     names = set(LISTED[name]() if name in LISTED else ())

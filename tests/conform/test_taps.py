@@ -72,6 +72,8 @@ def test_who_closes_first_is_noted_first(joined: Pair) -> None:
 def test_what_a_killed_server_had_sent_comes_before_its_death(joined: Pair) -> None:
     """The other end learns of it only when the record says that it is dead."""
     recorder, _, near, far = joined
+    near.sendall(packet(5, 0))  # the proxy has begun to read when this has passed; it is not noted
+    assert far.recv(100) == packet(5, 0)
     with recorder.changed:
         recorder.dying.add(1)
     near.sendall(packet(ACK, 3))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ pytest.importorskip("pyarrow")
 from checker.distributed import run as runs
 from checker.distributed.checkpoint import Checkpoint, Level, Refused, check_same
 from checker.distributed.cluster import Here, Watch
-from checker.distributed.code import ExplorationTask, Reduction
+from checker.distributed.code import ExplorationTask, Reduction, made_for
 from checker.distributed.explore import SparkExplorer
 from checker.distributed.files import File
 from checker.distributed.narrowed import AmpleSparkExplorer
@@ -49,7 +49,8 @@ def ample_here(configuration: Configuration) -> Exploration:
 
 
 def in_parts(configuration: Configuration, folder: Path) -> Exploration:
-    question = of_all(configuration).reduced(judged("zab"), Reduction((), True, False))
+    question = replace(of_all(configuration), reduction=Reduction((), True, False))
+    question = replace(question, version=made_for(question).digest)
     return AmpleSparkExplorer(question, Checkpoint(Storage(str(folder)))).run(Here(), Limits())
 
 

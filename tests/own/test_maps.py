@@ -182,7 +182,7 @@ def test_a_timer_is_an_action_that_disarms_it(tmp_path: Path) -> None:
         'def armed(s: State, p: Server) -> bool:\n    return s.lease[p]\n\n\n@action(when=armed, budget="expiries")',
     ).replace("    s.holder[p] = NOBODY\n", "    s.lease[p] = False\n    s.holder[p] = NOBODY\n", 1)
     by_hand = by_hand.replace('timer("lease", "the holder', 'volatile("lease", Bool(), "the holder').replace(
-        "NOBODY, Int,", "NOBODY, Bool, Int,", 1
+        "import (\n    NOBODY,", "import (\n    NOBODY, Bool,", 1
     )
     levels = []
     for name, text in (("fenced.py", FENCED), ("by_hand.py", by_hand)):

@@ -53,7 +53,7 @@ def test_an_exploration_says_that_it_needs_rdds() -> None:
     request = ExploreRequest(engine="spark", master="sc://here")
     task: Any = SimpleNamespace(request=request, limits=SimpleNamespace(spent=0.0), spent=0.0)
     with pytest.raises(RequestError, match="an exploration needs RDDs"):
-        on_spark(replaceable(task))
+        on_spark(replaceable(task), False)
 
 
 def replaceable(task: Any) -> EngineTask:
