@@ -35,8 +35,8 @@ def expanded(question: ExplorationTask, storage: Storage, level: Level, source: 
         name = f"{folder_of(level.depth + 1)}/{source:05}-{uuid.uuid4().hex[:12]}.found"
         with workspace_for(code) as workspace:
             with storage.writing(name, checked=False) as out:
-                yield from workspace.found(question, storage, level, source, report, out)
-            found = out.file(0)
+                count = yield from workspace.found(question, storage, level, source, report, out)
+            found = out.file(count)
     words = report.words(0, kernel.REPORT)
     counted = {"words": words, "cpu": time.process_time() - cpu, "memory": peak_bytes()}
     yield {"owner": source, "source": source, "report": counted, "candidates": found}

@@ -65,7 +65,7 @@ class Keeping:
         """Write the task's part of the next level; returns what is to be known of it."""
         cpu = time.process_time()
         report, found, absorbed = (one_of(rows, name) for name in ("report", "candidates", "absorbed"))
-        mask = mask_of([one for row in rows for one in row.get("answers", ())])
+        mask = mask_of([one for row in rows for one in row.get("answers", ())], found.count)
         count = int(np.count_nonzero(mask))
         states = predecessors = NOTHING
         # no other attempt at this has the same name
@@ -134,8 +134,11 @@ class Keeping:
             at, done = at + n, int(ends[at + n - 1])
 
 
-def mask_of(answers: list[tuple[int, int, bytes]]) -> Any:
+def mask_of(answers: list[tuple[int, int, bytes]], states: int) -> Any:
     """Of all that a task found what is new, from what owners say.
+
+    Args:
+        states: how many it found.
 
     Raises:
         RuntimeError: of something nobody or somebody twice says it.
@@ -148,4 +151,6 @@ def mask_of(answers: list[tuple[int, int, bytes]]) -> Any:
             raise RuntimeError(f"of {abs(first - at)} states {'nobody' if first > at else 'several'} said what is new")
         out.append(np.unpackbits(np.frombuffer(bits, np.uint8), count=count).astype(np.bool_))
         at += count
+    if at != states:  # also where nothing seems to be new: the level would be taken to be the last
+        raise RuntimeError(f"owners said of {at} states what is new, and {states} were found")
     return np.concatenate(out) if out else np.zeros(0, np.bool_)

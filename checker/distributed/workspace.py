@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
@@ -175,8 +175,9 @@ class Workspace:
 
     def found(
         self, question: ExplorationTask, storage: Storage, level: Level, source: int, report: Block, out: Writer
-    ) -> Iterator[Row]:
-        """Expand a share of a level; gives what owners are asked. Counts are in the report.
+    ) -> Generator[Row, None, int]:
+        """Expand a share of a level; gives what owners are asked, and returns of how many states. Counts are in the
+        report.
 
         Args:
             out: where what was found is kept.
@@ -211,6 +212,7 @@ class Workspace:
                         written += len(kept)
                         yield from ({**row, "source": source} for row in asked)
                         columns.clear()
+        return written
 
 
 _workspaces: dict[TaskCode, list[Workspace]] = {}  # that nobody uses now

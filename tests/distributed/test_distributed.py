@@ -36,7 +36,7 @@ from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from checker.cli import main  # noqa: E402
-from checker.distributed import absorb, code, workspace  # noqa: E402
+from checker.distributed import absorb, code, expand, keep, workspace  # noqa: E402
 from checker.distributed import checkpoint as checkpoints  # noqa: E402
 from checker.distributed.absorb import run_of, write_run  # noqa: E402
 from checker.distributed.checkpoint import Checkpoint, Level, Part, Refused, located  # noqa: E402
@@ -418,6 +418,18 @@ def test_an_attempt_that_did_not_count_changes_nothing(tmp_path: Path) -> None:
     assert left
     assert not left & {path.name for path in (tmp_path / "00013").iterdir()}
     assert found == local(SMALL, True, {}, False)
+
+
+def test_a_task_that_no_owner_answers_does_not_take_all_to_be_known(tmp_path: Path) -> None:
+    """Else a level of which all answers are lost would be the last, and everything would hold."""
+    explorer = to_depth(tmp_path, 4)
+    level, task, storage = explorer.level, explorer.question, explorer.storage
+    assert level is not None
+    storage.create(checkpoints.folder_of(5))
+    rows = [row for source in range(task.parts) for row in expand.expanded(task, storage, level, source)]
+    answers = [row for row in absorb.absorbed(task, storage, level, rows) if "answers" not in row]
+    with pytest.raises(RuntimeError, match="owners said of 0 states what is new"):
+        list(keep.kept(task, storage, level, answers))
 
 
 @pytest.mark.slow(seconds=1)

@@ -200,7 +200,7 @@ def compared(seed: int, folder: Path) -> dict[str, Any]:
 
 def compared_once(seed: int, attempt: int, folder: Path) -> dict[str, Any]:
     """Draw a model and, in one of several attempts, properties, and search it both ways."""
-    from checker.explore import deliveries
+    from checker.explore import deliveries, narrowing
     from checker.explore.breadth_first import Explorer
     from checker.explore.compiled import Compiled
     from checker.explore.deliveries import DeliveryModel
@@ -257,14 +257,16 @@ def compared_once(seed: int, attempt: int, folder: Path) -> dict[str, Any]:
         return {**out, "full": full.distinct}
     if full.stopped:
         return {**out, "passed over": full.stopped}
-    with mock.patch.object(deliveries, "DeliveryModel", Saying):
+    patched = (mock.patch.object(module, "DeliveryModel", Saying) for module in (deliveries, narrowing))
+    with next(patched), next(patched):
         return {**out, **both(model, properties, code, full, limits)}
 
 
 def both(model: Any, properties: Sequence[Any], whole: Any, full: Any, limits: Any) -> dict[str, Any]:
     """Search merged, and hold what is found against the full search."""
     from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
-    from checker.requests.restart import narrowed
+    from checker.explore.narrowing import narrowed
+    from checker.requests.restart import searching
 
     unmet = [p.name for p in properties if p.name not in full.witnessed]
     code = Narrowing(model(), properties, whole.symmetry, unmet)
@@ -283,7 +285,8 @@ def both(model: Any, properties: Sequence[Any], whole: Any, full: Any, limits: A
         wrong = f"premises that no state meets: {', '.join(sorted(extra))}"
     elif less.complete and not less.apart and less.witnessed.keys() & set(unmet):
         wrong = "a premise is met that was not"
-    asked = narrowed(SimpleNamespace(run=lambda search: search.run(limits)), whole, set(unmet), 1)  # as a request does
+    task = SimpleNamespace(run=lambda search: search.run(limits))
+    asked = narrowed(model(), properties, set(unmet), searching(task, whole.symmetry, 1))  # as a request does
     found = bool(asked.violations or asked.error or asked.suspected)
     if asked.complete and not asked.apart and found != broken:
         wrong = wrong or f"a request finds {'something' if found else 'nothing'} broken"
