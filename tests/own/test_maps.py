@@ -81,7 +81,10 @@ REFUSED = {  # what is replaced, by what, the line that is named (empty: where i
     ),
     "its opposite": ("s.last[p].number != NOTHING and", "-s.last[p].number == 1 and", "", "Last.number may be"),
     "how often": (
-        "        s.sent[p] += 1", "        pass\n    for _k in range(s.sent[p]):\n        pass", "range(s.s", "sent may be"
+        "        s.sent[p] += 1",
+        "        pass\n    for _k in range(s.sent[p]):\n        pass",
+        "range(s.sent[p])",
+        "sent may be NOTHING",
     ),
     "another test": ("s.served[p][c] != NOTHING and", "s.times[p][c] > 0 and", "", "served may be NOTHING"),
     "an optional truth value": ('Maybe(Int(0, 1)), "the number', 'Maybe(Bool()), "the number', "", "not Bool"),
