@@ -60,6 +60,32 @@ REFUSED = {  # what is replaced, by what, the line that is named (empty: where i
         "sent may be NOTHING where it is calculated with",
     ),
     "a sum that is kept": ("    elif s.sent[p] < 1:", "    if s.sent[p] != 1:", "s.sent[p] += 1", "sent may be"),
+    "forgotten since": (
+        "    elif s.sent[p] < 1:",
+        "    elif s.sent[p] == 0:\n        forget(s, p)\n        s.sent[p] = 1 - s.sent[p]\n    else:",
+        "1 - s.sent[p]",
+        "sent may be NOTHING",
+    ),
+    "another value since": (
+        "    if s.sent[p] == NOTHING:",
+        "    v = s.sent[p]\n    if v == 1:\n        v = s.sent[p]\n    else:\n        return\n"
+        "    s.sent[p] = v * 0\n    if s.sent[p] == NOTHING:",
+        "v * 0",
+        "v may be NOTHING",
+    ),
+    "one of two": (
+        "        s.sent[p] += 1",
+        "        pass\n    s.sent[p] = (s.sent[p] if s.sent[p] != 1 else 0) * 0",
+        "* 0",
+        "sent may be NOTHING",
+    ),
+    "its opposite": ("s.last[p].number != NOTHING and", "-s.last[p].number == 1 and", "", "Last.number may be"),
+    "how often": (
+        "        s.sent[p] += 1",
+        "        pass\n    for _k in range(s.sent[p]):\n        pass",
+        "range(s.sent[p])",
+        "sent may be NOTHING",
+    ),
     "another test": ("s.served[p][c] != NOTHING and", "s.times[p][c] > 0 and", "", "served may be NOTHING"),
     "an optional truth value": ('Maybe(Int(0, 1)), "the number', 'Maybe(Bool()), "the number', "", "not Bool"),
     "an optional process": ('Maybe(Int(0, 1)), "the', 'Maybe(NodeId.of(3)), "the', "", "optional as it is, by NOBODY"),
@@ -77,7 +103,7 @@ REFUSED = {  # what is replaced, by what, the line that is named (empty: where i
 @pytest.mark.parametrize("what", REFUSED)
 def test_a_wrong_use_is_refused_with_its_line(what: str, tmp_path: Path) -> None:
     old, new, where, said = REFUSED[what]
-    path = written(tmp_path, ("Int, Map,", "Bool, Int, Map, SetOf,"), (old, new))
+    path = written(tmp_path, ("Int, Map,", "Bool, Int, Map, SetOf, forget,"), (old, new))
     lines = Path(path).read_text().split("\n")
     line = next(k for k, text in enumerate(lines, 1) if (where or new) in text)
     with pytest.raises((LanguageError, ConfigError), match=f"once.py:{line}: .*{said}"):
@@ -91,6 +117,8 @@ def test_what_a_test_shows_is_there_is_calculated_with(tmp_path: Path) -> None:
     if v == NOTHING or v + 1 > 1:
         return
     s.sent[p] = max(v + 1, 1) if s.sent[p] == NOTHING or s.sent[p] < 1 else 0
+    some = s.sent[p] if s.sent[p] != NOTHING else 0
+    s.sent[p] = min(some, (s.sent[p] if s.sent[p] != NOTHING else 1) + 0)
 """
     path = written(tmp_path, (old, new))
     Compiled(Model(Configuration(path)), (), False)  # the front end takes it

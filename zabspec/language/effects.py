@@ -14,7 +14,7 @@ from zabspec.language import tree as t
 from zabspec.language.erring import Erring, Shown
 from zabspec.language.intervals import alike
 from zabspec.language.kinds import Kind, Seq, SetOf
-from zabspec.language.liveness import given, live_in
+from zabspec.language.liveness import given, live_in, reads
 from zabspec.language.optional import is_optional
 from zabspec.language.schema import NODE, Layout, Role
 
@@ -190,11 +190,14 @@ class EffectsOf:
             sides.append(shown)
         for side, other in ((s.then, 1), (s.other, 0)):
             if side and isinstance(side[-1], (t.Return, t.Break, t.Continue)) and not out.writes:
-                self.erring.shown_there += sides[other]  # what follows is only reached by the other side
+                left = set(given((s.then, s.other)[other]))  # what it gives another value is another
+                self.erring.shown_there += [k for k in sides[other] if not left & reads(k[0])]  # only it goes on
         return out
 
     def loop(self, s: t.For) -> Effects:
         out = self.of(s.start, s.stop)
+        if self.asking:
+            self.has_to_be_there(s.start, s.stop)
         round_ = self.body(s)
         if any(ends_in(s.body)) and self.is_unordered(s):
             round_.take(Effects(counts=dict(round_.needs)))
@@ -338,6 +341,10 @@ class EffectsOf:
                 parts = e.args
             case _:
                 return
+        self.has_to_be_there(*parts)
+
+    def has_to_be_there(self, *parts: t.Expr) -> None:
+        """Note which of some numbers may be NOTHING."""
         for part in parts:
             if is_optional(part, self.function.optional or ()) and self.erring.of(part)[0] < 0:
                 self.nothing.setdefault(self.line, part)
@@ -415,6 +422,7 @@ class EffectsOf:
             if f.role is Role.VOLATILE:
                 keys = (key, *(None for _ in range(f.node_axes - 1))) if NODE in f.axes else ()
                 out.writes.append(Write(Access(f.name, keys), "" if keys else "= empty", self.line))
+        self.erring.written()
 
     def call(self, e: t.Call, out: Effects) -> None:
         target, params = self.called[e.function], self.functions[e.function].params

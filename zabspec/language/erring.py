@@ -73,6 +73,12 @@ class Erring:
             case t.Binary(op="+" | "-" as op):
                 (a, b), (c, d) = self.of(e.left), self.of(e.right)
                 return clipped(a + c, b + d) if op == "+" else clipped(a - d, b - c)
+            case t.Choice():
+                with self.given(self.shown(e.test, True)):
+                    a, b = self.of(e.then)
+                with self.given(self.shown(e.test, False)):
+                    c, d = self.of(e.other)
+                return min(a, c), max(b, d)
         return self.intervals.of(e, self.names)
 
     def of_record(self, e: t.RecordField, record: Record) -> Interval:

@@ -322,6 +322,7 @@ class Expressions:
                 inner = self.integer(node.operand)
                 if isinstance(inner, t.Const):
                     return t.Const(t.INT, -inner.value)
+                self.used_as_number(inner)
                 return t.Binary(t.INT, "-", t.Const(t.INT, 0), inner)
             case ast.UnaryOp(op=ast.Not()):
                 return t.Not(t.BOOL, self.truth(node.operand))

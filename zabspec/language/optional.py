@@ -27,6 +27,8 @@ def is_optional(e: t.Expr, names: Collection[str]) -> bool:
             return isinstance(e.place.kind, OptionalInt)
         case t.RecordField(value=t.Expr(type=t.RecordType(record=record))):
             return isinstance(record.fields[record.part(e.shift, e.bits)], OptionalInt)
+        case t.Choice():
+            return is_optional(e.then, names) or is_optional(e.other, names)
         case t.Var():
             return e.name in names
     return False
@@ -53,6 +55,8 @@ def called(e: t.Expr) -> str:
             return e.place.field
         case t.RecordField(value=t.Expr(type=t.RecordType(record=record))):
             return f"{record.name}.{record.part(e.shift, e.bits)}"
+        case t.Choice():
+            return called(e.then if is_optional(e.then, ()) else e.other)
         case t.Var():
             return e.name
     return "a number"

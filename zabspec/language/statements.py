@@ -162,6 +162,7 @@ class FunctionTyper(Sentences):
         if len(bounds) not in (1, 2):
             raise self.fail(node, "range takes a bound, or a start and a bound")
         start = bounds[0] if len(bounds) == 2 else t.Const(t.INT, 0)
+        self.used_as_number(*bounds)
         if any(name == p for p, _ in self.params):
             raise self.fail(node, f"parameter {name} may not be assigned")
         self.declare(name, t.INT, node)
