@@ -1,4 +1,4 @@
-"""A record of real servers, and twenty-six ways to tamper with it, each with the line at which nothing explains it."""
+"""A record of real servers, and thirty-five ways to tamper with it, each with the line at which nothing explains it."""
 
 from __future__ import annotations
 
@@ -203,6 +203,70 @@ def other_way(x: list[Line]) -> int:
     return k
 
 
+def connection_unknown(x: list[Line]) -> int:
+    k = where(x, kind="COMMIT", zxid=proposed(x))
+    x.insert(k + 1, x[k] | {"connection": 99})
+    return k + 1
+
+
+def connection_of_others(x: list[Line]) -> int:
+    k = where(x, kind="COMMIT", zxid=proposed(x))
+    x.insert(k + 1, x[k] | {"follower": x[k]["follower"] % 2 + 1})
+    return k + 1
+
+
+def sent_behind_its_end(x: list[Line]) -> int:
+    """Both have closed it."""
+    c = x[where(x, what="closed")]["connection"]
+    k = where(x, 1, what="closed", connection=c)
+    by = x[k]["by"]
+    packets = [y for y in x[:k] if y.get("connection") == c and y["what"] == "packet"]
+    sent = next(y for y in packets[::-1] if y["follower" if y["up"] else "leader"] == by)
+    x.insert(k + 1, dict(sent))
+    return k + 1
+
+
+def second_ack(x: list[Line]) -> int:
+    """The ACK(<e,0>) behind UPTODATE, which the text leaves out: there is one."""
+    return where(x, 1, kind="ACK", zxid=1 << 32, connection=x[where(x, kind="UPTODATE")]["connection"])
+
+
+def ack_aside_twice(x: list[Line]) -> int:
+    k = second_ack(x)
+    x.insert(k + 1, dict(x[k]))
+    return k + 1
+
+
+def ack_aside_epoch(x: list[Line]) -> int:
+    k = second_ack(x)
+    x[k]["zxid"] = 7 << 32
+    return k
+
+
+def leaderinfo_counter(x: list[Line]) -> int:
+    k = where(x, kind="LEADERINFO")
+    x[k]["zxid"] += 1
+    return k
+
+
+def uptodate_zxid(x: list[Line]) -> int:
+    k = where(x, kind="UPTODATE")
+    x[k]["zxid"] = 5
+    return k
+
+
+def start_dropped(x: list[Line]) -> int:
+    k = where(x, what="starts", server=2)
+    dropped(x, k)
+    return where(x, kind="FOLLOWERINFO", follower=2)
+
+
+def killed_another(x: list[Line]) -> int:
+    k = where(x, what="killed")
+    x[k]["server"] = x[k]["server"] % 3 + 1
+    return k
+
+
 def kill_dropped(x: list[Line]) -> int:
     k = where(x, what="killed")
     server = x[k]["server"]
@@ -234,6 +298,8 @@ TAMPERED: dict[str, Callable[[list[Line]], int]] = {
         commit_dropped, commit_twice, commit_without_quorum, commit_early, ack_invented, ack_twice,
         ack_before_proposal, proposal_dropped, proposals_swapped, proposal_skips, proposal_twice, leaderinfo_epoch,
         newleader_epoch, newleader_dropped, uptodate_early, diff_is_snap, diff_further, diff_without_proposal,
-        accepted_epoch, current_epoch, last_zxid, other_way, kill_dropped, log_is_short, epoch_file, snapshot_invented,
+        accepted_epoch, current_epoch, last_zxid, other_way, connection_unknown, connection_of_others,
+        sent_behind_its_end, ack_aside_twice, ack_aside_epoch, leaderinfo_counter, uptodate_zxid, start_dropped,
+        killed_another, kill_dropped, log_is_short, epoch_file, snapshot_invented,
     )
 }  # fmt: skip

@@ -77,8 +77,9 @@ def test_a_record_that_is_not_whole_is_not_explained(tmp_path: Path) -> None:
     lines = sample()
     disk = where(lines, what="disk")
     unread = {"what": "unread", "s": 0.0, "connection": 5, "message": "nonsense"}
+    unserved = [x for x in lines if x.get("what") != "served"]
     short = lines[:disk]  # up to the disks: what follows is quick to search
-    for cut in (short, [*lines[:40], lines[-1]], [*lines[:9], unread, *lines[9:]]):
+    for cut in (short, [*lines[:40], lines[-1]], [*lines[:9], unread, *lines[9:]], unserved):
         done = asked(tmp_path, cut)
         assert (done.verdict, bool(done.why)) == (UNKNOWN, True)
     miscounted = put(tmp_path / "record.jsonl", lines).read_text().replace('"observations": ', '"observations": 1')
@@ -148,18 +149,27 @@ def test_what_clients_were_told_is_held_against_what_is_served(tmp_path: Path) -
     served = where(lines, 1, what="served")
     path = next(x["path"] for x in lines if x.get("outcome") == "acknowledged")
     lines[served]["paths"].remove(path)
-    lost = lost_writes(record_of(tmp_path, lines))
+    told = where(lines, what="answered", path=path)
+    later = [
+        *lines[: told + 1],
+        lines[told] | {"outcome": "unknown"},
+        *lines[told + 1 :],
+    ]  # acknowledged once is enough
+    lost = lost_writes(record_of(tmp_path, later))
     assert lost == [f"{path} was acknowledged, and is not served by server {lines[served]['server']}"]
 
 
+HEAD = '{"format": "zabcheck record", "version": 1, "servers": [1]}'
 BAD = [
     ("nonsense", "line 1: this is no JSON"),
     ("{}", "its first line does not say so"),
     ('{"format": "zabcheck record", "version": 9}', "a record of version 9"),
-    ('{"format": "zabcheck record", "version": 1, "servers": [1, 1]}', "names a server twice"),
-    ('{"format": "zabcheck record", "version": 1, "servers": [1]}\n{"what": "x"}\n\n', "no observation 'x'"),
-    ('{"format": "zabcheck record", "version": 1, "servers": [1]}\n{"what": "starts", "server": 2}', "no server 2"),
-    ('{"format": "zabcheck record", "version": 1, "servers": [1]}\n{"what": "starts"}', "starts needs server"),
+    (HEAD.replace("[1]", "[1, 1]"), "names a server twice"),
+    (HEAD + '\n{"what": "x"}\n\n', "no observation 'x'"),
+    (HEAD + '\n{"what": "starts", "server": 2}', "no server 2"),
+    (HEAD + '\n{"what": "starts"}', "starts needs server"),
+    (HEAD + '\n{"what": "starts", "server": 1, "s": NaN}', "s is no number of seconds"),
+    (HEAD + '\n{"what": "starts", "server": 1, "s": 1' + "0" * 400 + "}", "s is no number of seconds"),
 ]
 
 

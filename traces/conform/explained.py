@@ -11,7 +11,7 @@ from functools import lru_cache
 from invariants import properties_of
 from invariants.registry import STEP, keeps
 from traces.conform.record import Observation, Record
-from traces.conform.search import Failure, Search, TooMany, zxids_of
+from traces.conform.search import Asides, Failure, Search, TooMany, zxids_of
 from traces.conform.unbounded import Msg, Text, Unbounded
 from traces.conform.why import why_not
 from zabspec.limits import Deadline
@@ -127,6 +127,10 @@ def told(search: Search, record: Record, text: Text, out: Conformed) -> None:
         out.why = "the record lacks its end: all that there is of it is explained"
     elif not {o.server for o in record.observations if o.what == "disk"} >= set(record.servers):
         out.why = "the record does not say what is on every disk in the end"
+    elif any(o.what == "answered" and o.outcome == "acknowledged" for o in record.observations) and not {
+        o.server for o in record.observations if o.what == "served"
+    } >= set(record.servers):
+        out.why = "the record does not say what every server serves in the end"
     else:
         out.verdict = EXPLAINED
 
@@ -254,18 +258,16 @@ class Replay:
         index = {server: p for p, server in enumerate(self.record.servers)}
         at: dict[int, tuple[tuple[list[Msg], list[Msg]], list[int]]] = {}
         count: Counter[tuple[int, int]] = Counter()
-        told_uptodate: set[int] = set()
+        asides = Asides()
         for o in self.record.observations:
             if o.what != "packet":
                 continue
-            if o.kind == "ACK" and not o.zxid & 0xFFFFFFFF and o.connection in told_uptodate:
+            aside = asides.has(o)
+            asides.passes(o)
+            if aside:
                 continue
-            if o.kind == "UPTODATE":
-                told_uptodate.add(o.connection)
             pair = index[o.follower], index[o.leader]
             if o.connection not in at:
-                if o.number in self.unjudged:
-                    continue
                 if o.kind != "FOLLOWERINFO" or count[pair] >= len(self.sent.get(pair, [])):
                     return f"line {o.number}, {o.told()}: it has no such connection"
                 at[o.connection] = self.sent[pair][count[pair]], [0, 0]
@@ -310,7 +312,8 @@ def reasons(search: Search, failure: Failure) -> list[str]:
 
 def lost_writes(record: Record) -> list[str]:
     """What clients were told, held against what is served in the end."""
-    told = {o.path: o.outcome for o in record.observations if o.what == "answered"}
+    answers = [(o.path, o.outcome) for o in record.observations if o.what == "answered"]
+    told = dict(answers) | {path: said for path, said in answers if said == "acknowledged"}
     served = {o.server: set(o.paths) for o in record.observations if o.what == "served"}
     out = []
     for path, outcome in told.items():

@@ -23,6 +23,7 @@ __all__ = ["VERSION", "BadRecord", "Observation", "Record", "read_record", "writ
 
 VERSION = 1
 FORMAT = "zabcheck record"
+MOST_SECONDS = 1e9
 NEEDS: dict[str, dict[str, type]] = {
     "packet": {"connection": int, "follower": int, "leader": int, "up": bool, "kind": str, "zxid": int},
     "closed": {"connection": int, "follower": int, "leader": int, "by": int},
@@ -185,7 +186,11 @@ def checked(what: object, made: Any, servers: set[int], path: Path, number: int)
         if not all(type(z) is int for z in made["snapshots"]):
             raise BadRecord(f"{path}, line {number}: snapshots are named by numbers")
     seconds = made.pop("s", 0.0)
-    return Observation(number, what, float(seconds) if isinstance(seconds, int | float) else 0.0, made)
+    if type(seconds) not in (int, float) or not 0 <= seconds < MOST_SECONDS:
+        raise BadRecord(f"{path}, line {number}: s is no number of seconds")
+    if what == "served" and not all(isinstance(p, str) for p in made["paths"]):
+        raise BadRecord(f"{path}, line {number}: paths are texts")
+    return Observation(number, what, float(seconds), made)
 
 
 def parsed(text: str, path: Path, number: int) -> Any:

@@ -29,7 +29,7 @@ from zabspec.worlds.steps import (
     TO_LEADER,
 )
 
-__all__ = ["LAG", "LOOKAHEAD", "Failure", "Node", "Search", "TooMany", "zxid_in"]
+__all__ = ["LAG", "LOOKAHEAD", "Asides", "Failure", "Node", "Search", "TooMany", "zxid_in"]
 
 LOOKAHEAD = 12  # observations by which a leader's proposal is ahead of its first packet, at most
 LAG = 16  # transactions by which a sync or a commit thread is behind, at most
@@ -84,6 +84,28 @@ Skip = Callable[[Unbounded, int], bool]  # whether a step need not be looked at
 Goal = Callable[[Unbounded], bool | None]  # it is reached; it cannot be any more; neither
 
 
+class Asides:
+    """Packets that the text leaves out: of each connection one ACK(<e,0>) behind UPTODATE, of the leader's epoch."""
+
+    def __init__(self) -> None:
+        self.epochs: dict[int, int] = {}
+        self.awaited: set[int] = set()
+
+    def has(self, o: Observation) -> bool:
+        """Whether a packet is one of them."""
+        of_epoch = o.connection in self.awaited and o.zxid == self.epochs.get(o.connection, -1) << 32
+        return of_epoch and o.kind == "ACK" and bool(o.up)
+
+    def passes(self, o: Observation) -> None:
+        """Note a packet of the record."""
+        if self.has(o):
+            self.awaited.discard(o.connection)
+        elif o.kind == "LEADERINFO":
+            self.epochs[o.connection] = o.zxid >> 32
+        elif o.kind == "UPTODATE":
+            self.awaited.add(o.connection)
+
+
 class Search:
     """Goes through a record.
 
@@ -114,7 +136,9 @@ class Search:
         self.nodes = [Node(text.begin())]
         self.started: set[int] = set()
         self.dying: set[int] = set()
-        self.told_uptodate: set[int] = set()
+        self.opened: dict[int, tuple[int, int]] = {}
+        self.over: set[tuple[int, int]] = set()
+        self.asides = Asides()
         self.looked = self.position = 0
         self.unjudged: set[int] = set()
         self.widest = 1
@@ -261,6 +285,8 @@ class Search:
         self.instead = set()
         if o.what == "kills":
             self.dying.add(o.server)
+        if self.contradiction(o) is not None:
+            return Failure(o, set(), [node.state for node in self.nodes])
         how = getattr(self, f"see_{o.what}", None)
         if how is None:
             return None
@@ -280,17 +306,42 @@ class Search:
             self.started.add(o.server)
         if o.what == "killed":
             self.dying.discard(o.server)
-        if o.what == "packet" and o.kind == "UPTODATE":
-            self.told_uptodate.add(o.connection)
+        if o.what == "packet":
+            self.asides.passes(o)
+            self.opened.setdefault(o.connection, self.ends_of(o))
+        if o.what in ("closed", "lost"):
+            self.over.update((o.connection, n) for n in ([o.by] if o.what == "closed" else self.record.servers))
         return None
+
+    def contradiction(self, o: Observation) -> str | None:
+        """What of an observation contradicts what the record itself has said before; whatever the model does, no run
+        explains that."""
+        if o.what == "killed" and o.server not in self.dying:
+            return f"server {o.server} was not killed"
+        if o.what != "packet":
+            return None
+        server, ends = o.follower if o.up else o.leader, self.opened.get(o.connection)
+        if server not in self.started:
+            return f"server {server} was not started"
+        if (o.connection, server) in self.over:
+            return f"connection {o.connection} was closed before, by server {server} or by the network"
+        if ends is None:
+            return (
+                None
+                if o.kind == "FOLLOWERINFO" and o.up
+                else f"connection {o.connection} was opened by no FOLLOWERINFO"
+            )
+        if ends != self.ends_of(o):
+            return f"connection {o.connection} is of other servers"
+        return f"connection {o.connection} has had its FOLLOWERINFO" if o.kind == "FOLLOWERINFO" else None
 
     def ends_of(self, o: Observation) -> tuple[int, int]:
         return self.index[o.follower], self.index[o.leader]
 
     def see_packet(self, node: Node, o: Observation) -> list[Node]:
         (f, l), s = self.ends_of(o), node.state
-        if o.kind == "ACK" and not o.zxid & 0xFFFFFFFF and o.connection in self.told_uptodate:
-            return [node]  # the second ACK(<e,0>), behind UPTODATE, which the text leaves out
+        if self.asides.has(o):
+            return [node]
         if s.connection[f][l] != o.connection:
             if o.up and o.kind == "FOLLOWERINFO":
                 return self.registered(node, o, f, l)
@@ -730,15 +781,15 @@ def is_packet(text: Text, m: Msg, o: Observation, term: int) -> bool:
     """Whether a message of the text is this packet."""
     if m.kind.name != o.kind:
         return False
-    epoch = o.zxid >> 32
+    epoch, counter = o.zxid >> 32, o.zxid & 0xFFFFFFFF
     if o.kind == "FOLLOWERINFO":
-        return bool(m.accepted == epoch)
+        return bool(m.accepted == epoch) and not counter
     if o.kind == "LEADERINFO":
-        return bool(m.epoch == epoch)
+        return bool(m.epoch == epoch) and not counter
     if o.kind == "NEWLEADER":
-        return term == epoch and not o.zxid & 0xFFFFFFFF
+        return term == epoch and not counter
     if o.kind == "UPTODATE":
-        return True
+        return bool(o.zxid == -1)
     if o.kind == "ACKEPOCH" and m.current != o.fields.get("current"):
         return False
     return bool(m.zxid == zxid_in(text, o.zxid))

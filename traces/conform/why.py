@@ -17,7 +17,9 @@ __all__ = ["why_not"]
 
 def why_not(search: Search, s: Unbounded, o: Observation) -> Iterator[str]:
     """The sentences for one state; none: the nearest steps say it all."""
-    if o.what != "packet":
+    if (said := search.contradiction(o)) is not None:
+        yield said
+    if said is not None or o.what != "packet":
         return
     f, l = search.index[o.follower], search.index[o.leader]
     sender, number = (f, o.follower) if o.up else (l, o.leader)
