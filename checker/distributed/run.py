@@ -123,6 +123,7 @@ class Searches:
     progress: Progress | None
     full: SparkExplorer | None = None  # the last search of all states
     made: int = 0  # searches with ample sets
+    narrow: Exploration | None = None  # what the last of these came to
 
     def __post_init__(self) -> None:
         self.deadline = Deadline(self.limits.seconds, self.limits.spent)
@@ -135,7 +136,20 @@ class Searches:
     def cut_short(self, why: str) -> Exploration:
         """Return what the search of all states has found, for an exploration that something ended."""
         assert self.full is not None
-        return dataclasses.replace(self.full.result, stopped=why)
+        return self.told(dataclasses.replace(self.full.result, stopped=why))
+
+    def told(self, r: Exploration) -> Exploration:
+        """Return a result of the search of all states, with what ample sets found broken where it does not say how.
+
+        Raises:
+            RuntimeError: it has visited every state, and nothing is broken: an error of zabcheck.
+        """
+        if self.narrow is None or r.violations:
+            return r
+        broken = self.narrow.suspected or tuple(self.narrow.violations)
+        if r.complete and (broken or self.narrow.error):
+            raise RuntimeError(f"{self.narrow.error or ' and '.join(broken)} with ample sets, and not without")
+        return dataclasses.replace(r, suspected=broken, suspects_one=self.narrow.suspects_one)
 
     def run(self, explorer: SparkExplorer, limits: Limits, keep_going: bool = False) -> Exploration:
         """Search all states."""
@@ -166,21 +180,15 @@ class Searches:
             model = Model(self.question.configuration)
             unmet = {p.name for p in judged if p.name not in first.witnessed}
             walked = depths_by_walks(model, judged, unmet) if unmet else {}
-            found = narrowed(model, judged, unmet - walked.keys(), self.search)
+            found = self.narrow = narrowed(model, judged, unmet - walked.keys(), self.search)
             found.add_first(first)
             found.add_walked(walked)
             if conclusive(found):
                 return found
             if found.stopped and not found.apart:
-                suspected = found.suspected or tuple(found.violations)
-                return dataclasses.replace(further(first, found), suspected=suspected, violations=first.violations)
-        else:
-            found = Exploration(tuple(judged))
+                return self.told(dataclasses.replace(further(first, found), violations=first.violations))
         assert full.level is not None
-        everything = self.run(SparkExplorer(self.question, self.checkpoint, full.level), self.rest)
-        if everything.complete and (found.suspected or found.error) and not everything.violations:
-            raise RuntimeError(f"{found.error or ' and '.join(found.suspected)} with ample sets, and not without")
-        return everything
+        return self.told(self.run(SparkExplorer(self.question, self.checkpoint, full.level), self.rest))
 
     def search(
         self, model: Model, asked: Sequence[Property], unmet: Collection[str], merging: bool, ample: bool

@@ -18,7 +18,7 @@ pytest.importorskip("pyarrow")
 
 from checker.distributed import run as runs
 from checker.distributed.checkpoint import Checkpoint, Level, Refused, check_same
-from checker.distributed.cluster import Here, Watch
+from checker.distributed.cluster import Cancelled, Here, Watch
 from checker.distributed.code import ExplorationTask, Reduction
 from checker.distributed.explore import SparkExplorer
 from checker.distributed.files import File
@@ -124,6 +124,28 @@ def test_what_ample_sets_find_broken_all_states_show(tmp_path: Path) -> None:
     assert found.violations
     assert not found.narrowed
     assert found.levels == full.levels
+
+
+@dataclass
+class Hurried(Watched):
+    """A search of all states has no time left once one with ample sets was made."""
+
+    def level(self, question: ExplorationTask, storage: Storage, level: Level, watch: Watch) -> list[dict[str, Any]]:
+        if question.reduction is None and any(self.made):
+            raise Cancelled
+        return super().level(question, storage, level, watch)
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.usefixtures("small")
+def test_what_is_broken_is_told_where_the_way_there_is_not_found(tmp_path: Path) -> None:
+    search = searches(tmp_path, BREAKS, Hurried())
+    search.limits = Limits(seconds=600.0)
+    found = search.with_reduction(judged("zab"), None)
+    assert found.stopped
+    assert not found.violations
+    assert found.suspected
+    assert found.suspicion == search.cut_short("interrupted").suspicion
 
 
 def test_a_checkpoint_of_fewer_states_is_of_another_search() -> None:
