@@ -27,6 +27,9 @@ from checker.distributed.storage import Storage
 from checker.explore import narrowing
 from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
 from checker.explore.result import Exploration, Limits
+from checker.requests.explore import ExploreRequest, answer
+from checker.requests.model import ModelRequest
+from checker.requests.rerun import differences
 from tests.models import judged
 from zabspec.model import Configuration, Model
 
@@ -97,7 +100,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow(seconds=2)
 @pytest.mark.usefixtures("small")
-def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = searches(tmp_path / "whole", HOLDS, at_once := Watched()).with_reduction(judged("zab"), None)
     assert conclusive(whole)
     assert whole.narrowed
@@ -109,6 +112,13 @@ def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Path) -> None:
     for name in ("levels", "raw_levels", "witnessed", "complete", "narrowed", "merged", "step_counts", "generated"):
         assert getattr(found, name) == getattr(whole, name), name
     assert len(later.made) == sum(how is not None for how in at_once.made) - 12
+    monkeypatch.setattr("checker.requests.running.on_spark", lambda task, reduces: (whole, ""))
+    budgets = {name: getattr(HOLDS, name) for name in ("timeouts", "crashes", "losses")}
+    request = ExploreRequest(ModelRequest("zab", nodes=HOLDS.nodes, txns=HOLDS.txns, budgets=budgets), engine="spark")
+    report = answer(request).as_json()
+    assert report["engine"]["ample_sets"]
+    assert differences(report) == []
+    assert differences({**report, "states": {**report["states"], "distinct": 1}})
 
 
 @pytest.mark.slow(seconds=2)
