@@ -17,7 +17,7 @@ from checker.distributed.storage import Storage
 from checker.explore import narrowing
 from checker.explore.ample import conclusive
 from checker.explore.deliveries import DeliveryModel
-from checker.explore.narrowing import Searched, first_limits, further, narrowed, outgrown
+from checker.explore.narrowing import Searched, first_limits, further, narrowed, outgrown, suspecting
 from checker.explore.result import Exploration, Limits
 from checker.search.premises import depths_by_walks
 from invariants.registry import Property
@@ -123,6 +123,7 @@ class Searches:
     progress: Progress | None
     full: SparkExplorer | None = None  # the last search of all states
     made: int = 0  # searches with ample sets
+    narrow: Exploration | None = None  # what the last of these came to
 
     def __post_init__(self) -> None:
         self.deadline = Deadline(self.limits.seconds, self.limits.spent)
@@ -135,7 +136,7 @@ class Searches:
     def cut_short(self, why: str) -> Exploration:
         """Return what the search of all states has found, for an exploration that something ended."""
         assert self.full is not None
-        return replace(self.full.result, stopped=why)
+        return suspecting(replace(self.full.result, stopped=why), self.narrow)
 
     @property
     def rest(self) -> Limits:
@@ -161,22 +162,16 @@ class Searches:
             model = Model(self.question.configuration)
             unmet = {p.name for p in judged if p.name not in first.witnessed}
             walked = depths_by_walks(model, judged, unmet) if unmet else {}
-            found = narrowed(model, judged, unmet - walked.keys(), self.search)
+            found = self.narrow = narrowed(model, judged, unmet - walked.keys(), self.search)
             found.add_first(first)
             found.add_walked(walked)
             if conclusive(found):
                 return found
             if found.stopped and not found.apart:
-                suspected = found.suspected or tuple(found.violations)
-                return replace(further(first, found), suspected=suspected, violations=first.violations)
-        else:
-            found = Exploration(tuple(judged))
+                return suspecting(replace(further(first, found), violations=first.violations), found)
         assert full.level is not None
         self.full = SparkExplorer(self.question, self.checkpoint, full.level)
-        everything = self.full.run(self.cluster, self.rest, progress=self.progress)
-        if everything.complete and (found.suspected or found.error) and not everything.violations:
-            raise RuntimeError(f"{found.error or ' and '.join(found.suspected)} with ample sets, and not without")
-        return everything
+        return suspecting(self.full.run(self.cluster, self.rest, progress=self.progress), self.narrow)
 
     def search(
         self, model: Model, asked: Sequence[Property], unmet: Collection[str], merging: bool, ample: bool

@@ -15,7 +15,7 @@ from checker.explore.result import Exploration, Limits
 from invariants.registry import Property
 from zabspec.model import Model
 
-__all__ = ["SMALL", "Search", "Searched", "first_limits", "further", "narrowed", "outgrown"]
+__all__ = ["SMALL", "Search", "Searched", "first_limits", "further", "narrowed", "outgrown", "suspecting"]
 
 SMALL = 500_000  # distinct states up to which nothing is reduced
 
@@ -82,3 +82,21 @@ def further(first: Exploration, second: Exploration) -> Exploration:
     if not second.stopped or second.violations or second.error or second.distinct > first.distinct:
         return second
     return replace(first, stopped=second.stopped, compile_seconds=second.compile_seconds)
+
+
+def suspecting(r: Exploration, found: Exploration | None) -> Exploration:
+    """Return a result, with what a search with ample sets has found violated if the result does not show how.
+
+    Args:
+        found: what that search came to; None: there was none.
+
+    Raises:
+        RuntimeError: the result is of all states, and has no violation.
+    """
+    if found is None or r.violations:
+        return r
+    broken = found.suspected or tuple(found.violations)
+    if r.complete and (broken or found.error):
+        other = "sleep sets" if r.reduced else "every state"
+        raise RuntimeError(f"{found.error or ' and '.join(broken)} with ample sets, and not with {other}")
+    return replace(r, suspected=broken, suspects_one=found.suspects_one)

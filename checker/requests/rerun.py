@@ -25,19 +25,26 @@ REDUCED = ("--reduction none", "--reduction stuttering")
 def differences(report: Mapping[str, Any], watch: Watch | None = None) -> list[str]:
     """Explore the request of a report again, and name what comes out otherwise; nothing: the outcome is the same.
 
+    What Spark left out states of is held against what this machine leaves out states of: both visit the same ones, but
+    here fewer transitions are taken, and all states of as many levels are not visited first.
+
     Raises:
         RequestError, ConfigError, LanguageError: the request cannot be answered here.
         NoVerdict: it has no outcome.
     """
     found = answer(request_of(report), watch).as_json()
+    fewer = report["engine"]["name"] == "spark" and report["engine"]["reduced"]
     names = ("verdict",) if report.get("error") else ("verdict", "exit_code")
     said = [(name, report[name], found[name]) for name in names]
-    said += [(name, report["coverage"][name], found["coverage"][name]) for name in ("exhausted", "complete_depth")]
+    covered = ("exhausted",) if fewer else ("exhausted", "complete_depth")
+    said += [(name, report["coverage"][name], found["coverage"][name]) for name in covered]
     there = {p["name"]: p for p in found["properties"]}
     for p in report["properties"]:
-        said.append((p["name"], outcome(p), outcome(there[p["name"]]) if p["name"] in there else "not judged"))
+        now = there.get(p["name"], {"verdict": "not judged", "violation": None, "witnessed_at": None})
+        said.append((p["name"], p["verdict"], now["verdict"]) if fewer else (p["name"], outcome(p), outcome(now)))
     said += [(name, report["engine"].get(name), found["engine"][name]) for name in MODE]
-    said += [(name, report["states"][name], found["states"][name]) for name in FIGURES]
+    figures = (name for name in FIGURES if not (fewer and name == "generated"))
+    said += [(name, report["states"][name], found["states"][name]) for name in figures]
     return [f"{name} {short(now)}, and the report says {short(before)}" for name, before, now in said if before != now]
 
 
@@ -105,7 +112,7 @@ def reduction_of(engine: Mapping[str, Any]) -> str:
     """Return the reduction that a report's exploration was requested with."""
     if engine["reduction_off"] in REDUCED:
         return str(engine["reduction_off"]).removeprefix("--reduction ")
-    if engine["name"] == "spark":  # which reduces nothing; this machine would
+    if engine["name"] == "spark" and not engine["reduced"]:  # as the search was from which it has its figures
         return "stuttering" if engine["stuttering_left_out"] else "none"
     return "auto"
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from checker.explore import narrowing
-from checker.explore.narrowing import Search, Searched, first_limits, further, narrowed, outgrown
+from checker.explore.narrowing import Search, Searched, first_limits, further, narrowed, outgrown, suspecting
 
 if TYPE_CHECKING:
     from checker.explore.breadth_first import Explorer
@@ -114,24 +114,6 @@ def reduced(task: EngineTask, code: Compiled, threads: int) -> Exploration:
     except KeyboardInterrupt:  # while a model was made ready
         return suspecting(replace(first, stopped="interrupted"), found)
     return suspecting(further(first, exploration), found)
-
-
-def suspecting(r: Exploration, found: Exploration | None) -> Exploration:
-    """Return a result, with what a search with ample sets has found violated if the result does not show how.
-
-    Args:
-        found: what that search came to; None: there was none.
-
-    Raises:
-        RuntimeError: the result is of all states, and has no violation.
-    """
-    if found is None or r.violations:
-        return r
-    broken = found.suspected or tuple(found.violations)
-    if r.complete and (broken or found.error):
-        other = "sleep sets" if r.reduced else "every state"
-        raise RuntimeError(f"{found.error or ' and '.join(broken)} with ample sets, and not with {other}")
-    return replace(r, suspected=broken, suspects_one=found.suspects_one)
 
 
 def searching(task: EngineTask, symmetry: bool, threads: int) -> Search:

@@ -460,6 +460,16 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
             checkpoint.last()
         manifest.write_bytes(whole)
     _, level = checkpoint.last()
+    part = next(k for k, one in enumerate(level.parts) if one.count)
+    way = checkpoint.ordinals(level, part, 0)
+    predecessors = list(tmp_path.glob("0000[1-7]/*.pred"))
+    for path in predecessors:
+        flip(path, 0)
+    with pytest.raises(Damaged, match="is damaged"):
+        checkpoint.ordinals(level, part, 0)
+    for path in predecessors:
+        flip(path, 0)
+    assert checkpoint.ordinals(level, part, 0) == way
     run = next(part.runs[0] for part in level.parts if part.runs)
     flip(tmp_path / run.name, 3)
     with pytest.raises(Damaged, match="is damaged"):

@@ -18,7 +18,7 @@ pytest.importorskip("pyarrow")
 
 from checker.distributed import run as runs
 from checker.distributed.checkpoint import Checkpoint, Level, Refused, check_same
-from checker.distributed.cluster import Here, Watch
+from checker.distributed.cluster import Cancelled, Here, Watch
 from checker.distributed.code import ExplorationTask, Reduction, made_for
 from checker.distributed.explore import SparkExplorer
 from checker.distributed.files import File
@@ -27,6 +27,9 @@ from checker.distributed.storage import Storage
 from checker.explore import narrowing
 from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
 from checker.explore.result import Exploration, Limits
+from checker.requests.explore import ExploreRequest, answer
+from checker.requests.model import ModelRequest
+from checker.requests.rerun import differences
 from tests.models import judged
 from zabspec.model import Configuration, Model
 
@@ -98,7 +101,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow(seconds=2)
 @pytest.mark.usefixtures("small")
-def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = searches(tmp_path / "whole", HOLDS, at_once := Watched()).with_reduction(judged("zab"), None)
     assert conclusive(whole)
     assert whole.narrowed
@@ -110,6 +113,13 @@ def test_an_interrupted_search_goes_on_where_it_was(tmp_path: Path) -> None:
     for name in ("levels", "raw_levels", "witnessed", "complete", "narrowed", "merged", "step_counts", "generated"):
         assert getattr(found, name) == getattr(whole, name), name
     assert len(later.made) == sum(how is not None for how in at_once.made) - 12
+    monkeypatch.setattr("checker.requests.running.on_spark", lambda task, reduces: (whole, ""))
+    budgets = {name: getattr(HOLDS, name) for name in ("timeouts", "crashes", "losses")}
+    request = ExploreRequest(ModelRequest("zab", nodes=HOLDS.nodes, txns=HOLDS.txns, budgets=budgets), engine="spark")
+    report = answer(request).as_json()
+    assert report["engine"]["ample_sets"]
+    assert differences(report) == []
+    assert differences({**report, "states": {**report["states"], "distinct": 1}})
 
 
 @pytest.mark.slow(seconds=2)
@@ -125,6 +135,28 @@ def test_what_ample_sets_find_broken_all_states_show(tmp_path: Path) -> None:
     assert found.violations
     assert not found.narrowed
     assert found.levels == full.levels
+
+
+@dataclass
+class Hurried(Watched):
+    """A search of all states has no time left once one with ample sets was made."""
+
+    def level(self, question: ExplorationTask, storage: Storage, level: Level, watch: Watch) -> list[dict[str, Any]]:
+        if question.reduction is None and any(self.made):
+            raise Cancelled
+        return super().level(question, storage, level, watch)
+
+
+@pytest.mark.slow(seconds=1)
+@pytest.mark.usefixtures("small")
+def test_what_is_broken_is_told_where_the_way_there_is_not_found(tmp_path: Path) -> None:
+    search = searches(tmp_path, BREAKS, Hurried())
+    search.limits = Limits(seconds=600.0)
+    found = search.with_reduction(judged("zab"), None)
+    assert found.stopped
+    assert not found.violations
+    assert found.suspected
+    assert found.suspicion == search.cut_short("interrupted").suspicion
 
 
 def test_a_checkpoint_of_fewer_states_is_of_another_search() -> None:

@@ -454,7 +454,7 @@ def test_a_large_search_says_what_one_of_every_step_says(
     body: str, budgets: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the command line has it, if a protocol with budgets of its own is reduced where it is large."""
-    monkeypatch.setattr("checker.requests.restart.SMALL", 20)
+    monkeypatch.setattr("checker.explore.narrowing.SMALL", 20)
     monkeypatch.setattr(reducible, "why_not_compared", lambda model: "")
     path = tmp_path / "budgets.py"
     path.write_text(HEAD.replace("{leaving}", "") + body + TAIL.format(budgets=budgets))
