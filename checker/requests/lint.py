@@ -111,11 +111,19 @@ class _Search:
             if mistake is None:
                 break
             self.note(mistake)
+            before = unmet_in(text)
             own = mistake.path == str(self.path)
             found = self.without(text, mistake) if own else None
             if found is None:
                 self.complete = False
                 break
+            try:
+                ast.parse(found)
+            except (SyntaxError, ValueError):  # no mistake of the file: it was left so by what was taken out
+                self.complete = False
+                break
+            if unmet_in(found) - before:
+                self.complete = False  # nothing calls it any more, so that what is wrong in it is not seen
             text = found
             folder = self.copies / str(number)
             folder.mkdir()
@@ -179,7 +187,7 @@ class _Search:
         if holder is None or not line:
             return None
         if isinstance(holder, ast.FunctionDef) and takes_state(holder):
-            statement = innermost(holder, line)
+            statement = innermost(holder, mistake)
             if statement is None:
                 return self.without_body(lines, holder) if not again else self.without_whole(lines, holder)
             return self.without_statement(lines, holder, statement) if not again else self.without_whole(lines, holder)
@@ -215,12 +223,14 @@ class _Search:
         body = holder.body[1:] if documented else holder.body
         if not body:
             return self.without_whole(lines, holder)
+        self.complete = False  # what else is wrong in it is not seen
         replace(lines, body[0], neutral(holder), until=holder.end_lineno or 0)
         return b"".join(lines)
 
     def without_whole(self, lines: list[bytes], holder: ast.FunctionDef) -> bytes:
-        """A file without a function."""
-        self.taken_out.add(holder.name)
+        """A file without a function, and so without what it was marked for: who receives a message, or a timer."""
+        self.complete = False
+        self.taken_out |= {holder.name, *marked_for(holder)}
         for k in range(first_line(holder) - 1, holder.end_lineno or 0):
             lines[k] = b"\n"
         return b"".join(lines)
@@ -234,6 +244,7 @@ class _Search:
         self.taken_out |= {
             x.id for x in ast.walk(statement) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)
         }
+        self.complete &= not any(isinstance(x, ast.stmt) for x in ast.walk(statement) if x is not statement)
         replace(lines, statement, neutral(holder) if isinstance(statement, ast.Return) else "pass")
         return b"".join(lines)
 
@@ -252,8 +263,10 @@ def check(name: str) -> None:
         front = FrontEnd(program.layout, full_namespace(model), program.types, program.handlers)
         own = [f.__name__ for p in properties for f in (p.holds, p.witness)] if not variant else []
         goals = [source.apart.get(g.waits.__name__, g.waits.__name__) for g in source.goals] if not variant else []
-        for function in ("apply", "enabled", *own, *goals):
+        for function in ("initialize", "apply", "enabled", *own, *goals):
             front.function(function)
+    for start in source.declared.starts:
+        assert Model(Configuration(name, start=start.name)).program.beginning.functions
 
 
 # --- pieces of a text -----------------------------------------------------------------------------
@@ -273,14 +286,43 @@ def takes_state(function: ast.FunctionDef) -> bool:
     return first is not None and first.annotation is not None and ast.unparse(first.annotation).strip("'\"") == "State"
 
 
-def innermost(function: ast.FunctionDef, line: int) -> ast.stmt | None:
-    """The innermost statement in a function that stands in a line; None: it is the head of the function."""
-    found = None
+def innermost(function: ast.FunctionDef, mistake: Mistake) -> ast.stmt | None:
+    """The innermost statement in a function that a mistake is in; None: it is the head of the function."""
+    found: ast.stmt | None = None
     for node in ast.walk(function):
-        if isinstance(node, ast.stmt) and node is not function and node.lineno <= line <= (node.end_lineno or 0):
-            if found is None or node.lineno >= found.lineno:
+        if not isinstance(node, ast.stmt) or node is function:
+            continue
+        if node.lineno <= mistake.line <= (node.end_lineno or 0):
+            if found is None or (node.lineno, is_before(node, mistake)) >= (found.lineno, is_before(found, mistake)):
                 found = node
     return found
+
+
+def is_before(node: ast.stmt, mistake: Mistake) -> bool:
+    """Whether a statement begins where a mistake is, or before it, in one line."""
+    return not mistake.column or node.lineno < mistake.line or node.col_offset < mistake.column
+
+
+def unmet_in(text: bytes) -> set[str]:
+    """The functions of a file that nothing in it names: none, where it is no Python."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return set()
+    named = {x.id for x in ast.walk(tree) if isinstance(x, ast.Name)}
+    return {x.name for x in tree.body if isinstance(x, ast.FunctionDef) and not x.decorator_list} - named
+
+
+def marked_for(function: ast.FunctionDef) -> set[str]:
+    """The message that a function receives, or the timer that it says what happens of."""
+    names: set[str] = set()
+    for mark in function.decorator_list:
+        called = mark.func if isinstance(mark, ast.Call) else mark
+        if isinstance(called, ast.Name) and called.id == "receives" and function.args.args:
+            names |= {ast.unparse(function.args.args[-1].annotation or ast.Constant("")).strip("'\"")}
+        if isinstance(called, ast.Name) and called.id == "fires" and isinstance(mark, ast.Call):
+            names |= {str(x.value) for x in mark.args if isinstance(x, ast.Constant)}
+    return names - {""}
 
 
 def neutral(function: ast.FunctionDef) -> str:
@@ -290,10 +332,15 @@ def neutral(function: ast.FunctionDef) -> str:
 
 
 def replace(lines: list[bytes], statement: ast.stmt, instead: str, until: int = 0) -> None:
-    """Put one line in the place of a statement, and nothing in that of its other lines."""
+    """Put one line in the place of a statement, and nothing in that of its other lines. What stands beside it in its
+    first and last line (`a = 1; b = 2`) stays.
+
+    Args:
+        until: the last line that goes, if more goes than the statement; nothing stays beside it there.
+    """
     at = statement.lineno - 1
-    indent = lines[at][: statement.col_offset]
-    lines[at] = (indent if not indent.strip() else b" " * len(indent)) + instead.encode() + b"\n"
+    behind = b"" if until else lines[(statement.end_lineno or 0) - 1][statement.end_col_offset or 0 :].strip()
+    lines[at] = lines[at][: statement.col_offset] + instead.encode() + behind + b"\n"
     for k in range(at + 1, until or statement.end_lineno or 0):
         lines[k] = b"\n"
 

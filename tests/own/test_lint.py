@@ -63,6 +63,60 @@ def test_all_mistakes_are_said_at_once_with_their_lines(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == text
 
 
+def test_what_stands_beside_a_mistake_in_its_line_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "beside.py"
+    old = "    s.coordinates[p] = True\n"
+    text = START.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, "    k = 1; s.coordinates[p] = k; s.phase[p] = WORKING\n", 1))
+    code, out, _ = linted(str(path), "--json")
+    assert code == 1
+    assert [m["reason"] for m in json.loads(out)["mistakes"]] == ["a int stands where a bool is wanted"]
+    assert json.loads(out)["complete"]
+
+
+def test_a_mistake_that_is_mended_in_a_copy_leaves_others_right(tmp_path: Path) -> None:
+    """Two mistakes in a line of who receives a message, and one inside a loop that is taken out."""
+    path = tmp_path / "more.py"
+    text = START.read_text(encoding="utf-8")
+    for old, new in (
+        ("        s.phase[p] = PREPARED\n", "        s.nosuch[p] = 1; s.phase[p] = [1]\n"),
+        ("    s.coordinates[p] = False\n    for q in range(s.NODES):", "    for q in 'abc':"),
+    ):
+        assert old in text
+        text = text.replace(old, new, 1)
+    path.write_text(text)
+    code, out, _ = linted(str(path), "--json")
+    said = json.loads(out)
+    assert code == 1
+    assert {m["line"] for m in said["mistakes"]} == {
+        k for k, line in enumerate(text.split("\n"), 1) if "nosuch" in line or "'abc'" in line
+    }
+    assert len(said["mistakes"]) == 3
+    assert not said["complete"]
+
+
+def test_what_runs_at_the_beginning_is_linted_and_refused(tmp_path: Path) -> None:
+    """It runs in CPython alone, which takes what is no word of the language."""
+    path = tmp_path / "begins.py"
+    text = START.read_text(encoding="utf-8")
+    begin = "def on_start(s: State, p: Node) -> None:\n    s.phase[p] = len(str(WORKING)) - 1\n\n\n"
+    elsewhere = "def late(s: State) -> None:\n    s.phase[0] = int(PREPARED)\n\n\n"
+    declared = "PROTOCOL = declare(\n    __name__,\n"
+    assert declared in text
+    text = text.replace("    broken,\n", "    Start,\n    broken,\n", 1)
+    started = f'{declared}    starts=[Start("late", "one has promised", late)],\n'
+    for told, more, head in (("str", begin, declared), ("int", elsewhere, started)):
+        path.write_text(text.replace(declared, more + head, 1))
+        code, out, _ = linted(str(path), "--json")
+        assert code == 1
+        assert [m["reason"] for m in json.loads(out)["mistakes"]] == [f"there is no function {told}"]
+        asked = ["--start", "late"] if head is started else []
+        ran = CliRunner().invoke(main, ["--protocol", str(path), "--no-symmetry", "--no-trace", *asked])
+        assert ran.exit_code == 2
+        assert f"there is no function {told}" in ran.stderr
+
+
 def test_all_processes_of_a_wrong_role_are_said_at_once(tmp_path: Path) -> None:
     path = with_roles(tmp_path, *((old, new) for old, new, _ in ROLES))
     code, out, _ = linted(path, "--json")

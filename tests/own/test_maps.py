@@ -91,6 +91,9 @@ REFUSED = {  # what is replaced, by what, the line that is named (empty: where i
     "an optional process": ('Maybe(Int(0, 1)), "the', 'Maybe(NodeId.of(3)), "the', "", "optional as it is, by NOBODY"),
     "no keys": (KEYS, "Multiset(0, 4)", "", "the keys of a map are"),
     "no role": (KEYS, 'Multiset("clint", 4)', "", "times is of role 'clint'"),
+    "a map of maps of processes": (
+        KEYS, 'Map("client", Map("server", Bool()))', "", "times has 3 axes of processes, one behind the other"
+    ),
     "a map in a message": ('{"number": Int(0, 1)}', '{"number": Map(2, Int(0, 1))}', "", "ASK.number is a map"),
     "a key of another role": ("s.times[p][source] += 1", "s.times[p][p] += 1", "", "whose keys are of role client"),
     "a part of another role": ("Last(who=source", "Last(who=p", "", "Last.who takes a process of role client"),

@@ -64,6 +64,7 @@ OTHER_FLAGS = frozenset({"--txns", "--max-epoch", "--channel", "--nodes"})  # be
 TWICE = "it is declared twice"
 MOST_OF_BUDGET, MOST_OF_WORLDS = 255, 15
 MOST_BITS = 63
+MOST_NODE_AXES = 2  # what blocks of a state are repeated by
 MOST_OF_PROCESSES = 7
 NO_ROLE = frozenset({"node", "p", "nobody"})  # names that say something of every process
 
@@ -388,9 +389,13 @@ def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], mess
         check_name(name, at, "field", f.name, taken)
         taken[f.name] = TWICE
         check_kind(name, at, f"field {f.name}", f.kind)
-        if not f.axes or all(isinstance(a, str) or a > 0 for a in f.axes):
-            continue
-        raise misdeclared(name, at, f"field {f.name} has an axis without entries")
+        if any(not isinstance(a, str) and a < 1 for a in f.axes):
+            raise misdeclared(name, at, f"field {f.name} has an axis without entries")
+        if f.node_axes > MOST_NODE_AXES:
+            said = (
+                f"field {f.name} has {f.node_axes} axes of processes, one behind the other, and at most two are possible"
+            )
+            raise misdeclared(name, at, f"{said}, the process that has the field counted: keep sets of processes in it")
     kinds: dict[str, str] = {}
     for m in messages:
         check_name(name, ("message", m.name), "message", m.name, kinds)

@@ -151,8 +151,22 @@ class Program:
         """The program in the CPython world."""
         return reference.load(self.layout, self.namespace, self.types, self.steps)
 
+    @cached_property
+    def beginning(self) -> t.TypedProgram:
+        """What makes the state before any step, typed once.
+
+        Raises:
+            LanguageError: it is outside the language.
+        """
+        return self.typed(["initialize"])
+
     def initial(self) -> reference.StateView:
-        """The state before any step: what `initialize` makes of all zero bytes."""
+        """The state before any step: what `initialize` makes of all zero bytes.
+
+        Raises:
+            LanguageError: it is outside the language. It runs in CPython alone, which would take anything.
+        """
+        assert self.beginning.functions
         s = reference.StateView(self.layout)
         self.python["initialize"](s)
         return s
