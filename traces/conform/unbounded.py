@@ -11,9 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 from invariants.binding import full_namespace
+from traces.conform.loops import stopping
 from zabspec.language.kinds import Kind, MessageUnion, Seq, SetOf
 from zabspec.language.lang import NOBODY, MessageName
 from zabspec.language.reference import load
@@ -45,10 +47,11 @@ class Named:
 class Msg:
     """A message: its kind, and its fields as attributes."""
 
-    __slots__ = ("fields", "kind")
+    __slots__ = ("fields", "hashed", "kind")
 
     def __init__(self, kind: Named, fields: tuple[tuple[str, int], ...]) -> None:
         self.kind, self.fields = kind, fields
+        self.hashed = hash((kind.name, fields))  # once: it lies in many states
 
     def __getattr__(self, name: str) -> int:
         for own, value in self.fields:
@@ -60,7 +63,7 @@ class Msg:
         return isinstance(other, Msg) and self.kind is other.kind and self.fields == other.fields
 
     def __hash__(self) -> int:
-        return hash((self.kind.name, self.fields))
+        return self.hashed
 
     def get(self, name: str) -> int | None:
         """A field; None: it carries none of that name."""
@@ -308,14 +311,27 @@ class Text:
         for name, sizes in more.items():
             self.places[name] = Place(len(self.initial), sizes, None, True)
             self.initial += [0] * count_of(sizes)
-        self.names = load(program.layout, full_namespace(model), program.types, program.steps)
+        namespace = full_namespace(model)
+        self.names = load(program.layout, namespace, program.types, program.steps)
         self.keys = model.protocol.text.apart
+        self.stop_loops(namespace)
         self.names[self.key("WIDTH")] = width
         self.kinds: dict[str, Named] = {}
-        for name, value in full_namespace(model).items():
+        for name, value in namespace.items():
             if isinstance(value, MessageName):
                 self.names[name] = self.kinds.setdefault(value.name, Named(value.name))
         self.most_steps = model.most_steps
+
+    def stop_loops(self, namespace: Mapping[str, Any]) -> None:
+        """Let the loops of functions stop early that CPython runs as they are written (`loops.py`)."""
+        for name, function in namespace.items():
+            loaded = self.names.get(name)
+            if not isinstance(function, FunctionType) or not isinstance(loaded, FunctionType):
+                continue
+            within = [cell.cell_contents for cell in loaded.__closure__ or ()]  # what counts steps calls another
+            for f in (loaded, *within):  # none: its sentences or its arithmetic are rewritten
+                if isinstance(f, FunctionType) and f is not function and f.__code__ is function.__code__:
+                    f.__code__ = stopping(function)
 
     def key(self, name: str) -> str:
         """What a name of the text is called in its program."""
