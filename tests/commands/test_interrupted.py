@@ -28,9 +28,9 @@ faulthandler.enable()
 from checker.cli import main
 if __name__ == '__main__':
     if "{early}":
-        from checker.requests import restart
+        from checker.explore import narrowing
         from zabspec.language import tiered
-        restart.SMALL, tiered.SETTLE = 30_000, 0.3
+        narrowing.SMALL, tiered.SETTLE = 30_000, 0.3
     sys.exit(main())
 """
 

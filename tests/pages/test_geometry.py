@@ -155,6 +155,17 @@ def walk_page(folder: Path) -> str:
         return saved_page(found, found.address(whole.path), whole, 0).text
 
 
+def evil_walk(folder: Path) -> str:
+    """A saved walk of a protocol whose sentences would be markup."""
+    text = (TOP / "examples" / "raft_election.py").read_text(encoding="utf-8")
+    said = NASTY.replace('"', "'").replace("\\", "").replace("\0", "")
+    path = folder / "evil.py"
+    path.write_text(text.replace("At most one leader can", f"{said} At most one leader can"), encoding="utf-8")
+    request = WalkRequest(ModelRequest(str(path)))
+    with Serving((request,)).at(Address.read(f"{address_of(request).text}?way=000")) as (found, _, whole):
+        return saved_page(found, found.address(whole.path), whole, 0).text
+
+
 KINDS: tuple[Callable[[Path], str], ...] = (
     run_page, long_page, loop_page, report_page, audit_page, logs_page, sweep_page, witness_page, gallery_page,
     parts_page, walk_page,
@@ -192,10 +203,22 @@ def test_a_page_is_legible_on_every_screen(page: Browser, tmp_path: Path, kind: 
         for dark in (False, True):
             assert looked_at(page, size, dark) == [], (name, dark)
     assert page.run("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
-    if kind is not logs_page:  # which tells of the lines that it understands
+    if kind not in (logs_page, walk_page):  # the one has only lines that it understands, the other stands below
         assert "alert(1)" in page.run("document.body.innerText")  # it is said, and is no script
     scripts = page.run("[...document.scripts].filter(s => !s.type.startsWith('application/')).length")
     assert scripts == (2 if page.run("!!document.querySelector('section.run')") else 1)
+
+
+@pytest.mark.slow(seconds=1)
+def test_sentences_of_a_protocol_are_data_in_its_walk(page: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(evil_walk(tmp_path), encoding="utf-8")
+    page.open(path)
+    page.until("document.querySelector('#steps .inside').childElementCount")
+    assert page.troubles() == []
+    page.run(UNFOLD)
+    assert "alert(1)" in page.run("document.documentElement.textContent")
+    assert "</script></style><script>alert(1)" not in path.read_text(encoding="utf-8")
 
 
 def test_every_template_is_a_page_that_is_looked_at() -> None:

@@ -393,7 +393,8 @@ def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], mess
             raise misdeclared(name, at, f"field {f.name} has an axis without entries")
         if f.node_axes > MOST_NODE_AXES:
             said = (
-                f"field {f.name} has {f.node_axes} axes of processes, one behind the other, and at most two are possible"
+                f"field {f.name} has {f.node_axes} axes of processes, one behind the other, and at most two are "
+                "possible"
             )
             raise misdeclared(name, at, f"{said}, the process that has the field counted: keep sets of processes in it")
     kinds: dict[str, str] = {}
