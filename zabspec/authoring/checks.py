@@ -392,10 +392,8 @@ def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], mess
         if any(not isinstance(a, str) and a < 1 for a in f.axes):
             raise misdeclared(name, at, f"field {f.name} has an axis without entries")
         if f.node_axes > MOST_NODE_AXES:
-            said = (
-                f"field {f.name} has {f.node_axes} axes of processes, one behind the other, and at most two are possible"
-            )
-            raise misdeclared(name, at, f"{said}, the process that has the field counted: keep sets of processes in it")
+            said = f"field {f.name} has {f.node_axes} axes of processes, one behind the other, and there are at most"
+            raise misdeclared(name, at, f"{said} {MOST_NODE_AXES}, its own process counted: keep sets in it")
     kinds: dict[str, str] = {}
     for m in messages:
         check_name(name, ("message", m.name), "message", m.name, kinds)
