@@ -298,7 +298,7 @@ REJECTED: dict[str, tuple[str, str]] = {
         "def h(s: State, p: Node) -> None:\n"
         "    s.x[p] = put(s, p) + len({q for q in range(s.NODES) if q in s.group[p]})  # BAD\n"
         "def put(s: State, p: Node) -> int:\n    s.y[p] = 1\n    return 1\n",
-        "a set of processes stands beside what writes",
+        "a set of processes stands beside what writes: give what that returns a name",
     ),
     "set passed to what writes": (
         "def h(s: State, p: Node) -> None:\n    put(s, p, s.group[p])\n"

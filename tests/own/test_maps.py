@@ -94,6 +94,12 @@ REFUSED = {  # what is replaced, by what, the line that is named (empty: where i
     "a map of maps of processes": (
         KEYS, 'Map("client", Map("server", Bool()))', "", "times has 3 axes of processes, one behind the other"
     ),
+    "a ghost of pairs of processes": (
+        '        stored("last"',
+        '        ghost("pairs", Map("server", Map("client", Bool())), "pairs"),\n        stored("last"',
+        'ghost("pairs"',
+        "pairs has 2 axes of processes, one behind the other, and there may be 1, as it is a ghost",
+    ),
     "a map in a message": ('{"number": Int(0, 1)}', '{"number": Map(2, Int(0, 1))}', "", "ASK.number is a map"),
     "a key of another role": ("s.times[p][source] += 1", "s.times[p][p] += 1", "", "whose keys are of role client"),
     "a part of another role": ("Last(who=source", "Last(who=p", "", "Last.who takes a process of role client"),
@@ -106,7 +112,7 @@ REFUSED = {  # what is replaced, by what, the line that is named (empty: where i
 @pytest.mark.parametrize("what", REFUSED)
 def test_a_wrong_use_is_refused_with_its_line(what: str, tmp_path: Path) -> None:
     old, new, where, said = REFUSED[what]
-    path = written(tmp_path, ("Int, Map,", "Bool, Int, Map, SetOf, forget,"), (old, new))
+    path = written(tmp_path, ("Int, Map,", "Bool, Int, Map, SetOf, forget, ghost,"), (old, new))
     lines = Path(path).read_text().split("\n")
     line = next(k for k, text in enumerate(lines, 1) if (where or new) in text)
     with pytest.raises((LanguageError, ConfigError), match=f"once.py:{line}: .*{said}"):

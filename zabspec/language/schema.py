@@ -114,6 +114,8 @@ class Schema:
                 raise ValueError(f"the schema declares {f.name!r} twice")
             if f.role is Role.SCRATCH and f.node_axes:
                 raise ValueError(f"{f.name!r} is scratch, which is not laid out process by process")
+            if f.node_axes > (1 if f.observed else 2):  # the blocks of a layout are repeated by no more
+                raise ValueError(f"{f.name!r} has {f.node_axes} axes of processes, and is laid out by fewer")
             seen.add(f.name)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from zabspec.language import tree as t
-from zabspec.language.desugaring import GIVE_A_NAME, assigned_names, fill, must_stay
+from zabspec.language.desugaring import assigned_names, fill, must_stay
 from zabspec.language.expressions import NOTED, kind_type, own_process
 from zabspec.language.kinds import Int, MessageUnion, Seq, SetOf
 from zabspec.language.optional import is_optional
@@ -90,7 +90,8 @@ class FunctionTyper(Sentences):
         made = self.one_statement(node)
         self.before = None
         if before and self.writing([getattr(s, "test", None) or getattr(s, "value", None) for s in made[:1]]):
-            raise self.fail(node, f"a set of processes stands beside what writes: {GIVE_A_NAME}")
+            said = "a set of processes stands beside what writes: give what that returns a name, in a statement before"
+            raise self.fail(node, said)
         return [*before, *made]
 
     def one_statement(self, node: ast.stmt) -> list[t.Stmt]:
