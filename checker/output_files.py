@@ -40,6 +40,8 @@ def check_writable(path: Path, option: str, regular: bool = False) -> None:
         raise RequestError(f"{option} {path}: {reason}") from None
     if stat.S_ISDIR(mode):
         raise RequestError(f"{option} {path}: this is a folder")
+    if path.suffix == ".py":  # a protocol, most likely the one that is asked about
+        raise RequestError(f"{option} {path}: this is a program, and is not overwritten")
     if stat.S_ISSOCK(mode) or (regular and not stat.S_ISREG(mode)):
         raise RequestError(f"{option} {path}: this is not a regular file")
     if not os.access(path, os.W_OK):

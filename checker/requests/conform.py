@@ -38,6 +38,10 @@ class ConformRequest(Request):
         seconds(self, "time_limit")
         if not self.record:
             raise RequestError("name the record to conform")
+        if self.release and self.variant:
+            raise RequestError(
+                f"--variant stands in the release's place; both: --variant {self.release},{self.variant}"
+            )
 
     def variant_of(self, record: Record) -> str:
         """Return the variant of the protocol that the record is held against.

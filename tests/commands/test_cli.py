@@ -102,6 +102,8 @@ WRONG = [
     ("--junit no/such/folder.xml", "there is no folder no/such"),
     ("--trace .", "this is a folder"),
     ("--trace fifo", "this is not a regular file"),
+    ("--depth 2 --html mine.py", "this is a program, and is not overwritten"),
+    ("lint mine.py --sarif mine.py", "this is a program, and is not overwritten"),
     ("--frobnicate", "No such option"),
     ("frobnicate", "there is no command 'frobnicate'"),
     ("explor", "there is no command 'explor'; `zabcheck` without a command explores"),
@@ -120,7 +122,9 @@ WRONG = [
 @pytest.mark.parametrize(("words", "sentence"), WRONG)
 def test_a_wrong_question_is_exit_2_and_one_sentence(folder: Path, words: str, sentence: str) -> None:
     os.mkfifo(folder / "fifo")
+    (folder / "mine.py").write_text("mine")
     assert_refused(run(*shlex.split(words)), sentence)
+    assert (folder / "mine.py").read_text() == "mine"
 
 
 def test_nothing_is_explored_or_written_when_a_file_cannot_be(folder: Path) -> None:

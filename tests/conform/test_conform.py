@@ -188,6 +188,8 @@ def test_the_release_is_the_one_the_record_says(tmp_path: Path) -> None:
     path = put(tmp_path / "record.jsonl", lines)
     assert ConformRequest(record=str(path)).variant_of(read_record(path)) == ""
     assert ConformRequest(record=str(path), release="3.9.2").variant_of(read_record(path)) == "3.9.2"
+    with pytest.raises(RequestError, match=r"both: --variant 3\.9\.3,mutant-ack-log"):  # it would be one of 3.9.5
+        ConformRequest(record=str(path), release="3.9.3", variant="mutant-ack-log").validate()
     lines[0]["release"] = ""
     put(path, lines)
     with pytest.raises(RequestError, match="--release"):

@@ -6,6 +6,7 @@ import base64
 import fcntl
 import json
 import os
+import select
 import shutil
 import subprocess
 import tempfile
@@ -13,6 +14,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from tests.patience import HANG
 
 __all__ = ["CHROMIUM", "Browser", "browser"]
 
@@ -22,6 +25,7 @@ FLAGS = (
     "--disable-background-networking", "--disable-component-update", "--disable-extensions", "--hide-scrollbars",
     "--remote-debugging-pipe", "--disable-dev-shm-usage", "--no-zygote", "--single-process",
 )  # fmt: skip
+MOST_LOOKS, LOOKS = 60_000, 50  # at a page until something is there, and between two looks for errors
 KEYS = {"ArrowRight": 39, "ArrowLeft": 37, "Home": 36, "End": 35, "Backspace": 8}
 
 
@@ -62,6 +66,7 @@ class Browser:
     def next(self) -> dict[str, Any]:
         """The next message."""
         while b"\0" not in self.buffer:
+            assert select.select([self.hear], [], [], HANG)[0], "the browser says nothing: a script may have no end"
             got = os.read(self.hear, 1 << 16)
             assert got, "the browser has ended"
             self.buffer += got
@@ -93,8 +98,15 @@ class Browser:
         return done["result"].get("value")
 
     def until(self, text: str) -> None:
-        """Wait until an expression of JavaScript is true."""
-        self.run(f"new Promise(done => {{ const look = () => ({text}) ? done() : setTimeout(look, 5); look(); }})")
+        """Wait until an expression of JavaScript is true; fail if a script of the page breaks, or it never is."""
+        judge = f"({text}) ? done(true) : left ? setTimeout(look, 5, left - 1) : done(false)"
+        look = f"left => {{ try {{ {judge} }} catch (wrong) {{ fail(wrong) }} }}"
+        for _ in range(MOST_LOOKS // LOOKS):
+            if self.run(f"new Promise((done, fail) => {{ const look = {look}; look({LOOKS}); }})"):
+                return
+            broken = [e for e in self.events if e.get("method") == "Runtime.exceptionThrown"]
+            assert not broken, broken
+        raise AssertionError(f"after {MOST_LOOKS:,} looks it is not true that {text}")
 
     def key(self, name: str) -> None:
         """A key, pressed and let go."""

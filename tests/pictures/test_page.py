@@ -57,6 +57,23 @@ def shown(page: Browser) -> str:
     return str(page.run("document.querySelector('.panel h4').textContent"))
 
 
+WAITS = {
+    "setTimeout(() => gone.there)": "gone is not defined",  # the page's script breaks
+    "setTimeout(() => { window.come = null; })": "Cannot read properties of null",  # what is asked breaks
+    "": "after 100 looks",
+}
+
+
+@needs_chromium
+def test_a_wait_for_what_never_comes_ends(page: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.pictures.browser.MOST_LOOKS", 100)
+    for script, said in WAITS.items():
+        (tmp_path / "page.html").write_text(f"<script>window.come = {{}}; {script}</script>")
+        page.open(tmp_path / "page.html")
+        with pytest.raises(AssertionError, match=said):
+            page.until("window.come.at === 1")
+
+
 # --- keys, clicks, links ---------------------------------------------------------------------------
 
 

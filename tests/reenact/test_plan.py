@@ -19,7 +19,7 @@ from traces.reenact.player import Player
 from traces.reenact.random_schedules import drawn
 from traces.reenact.rates import interval
 from traces.reenact.recording import Recording
-from traces.reenact.servers import Cannot, built, distribution, find_release
+from traces.reenact.servers import NEEDED, Cannot, built, distribution, find_release
 from traces.reenact.zxids import Zxids
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.protocols.zookeeper.state import WIDTH
@@ -152,6 +152,18 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(Cannot, match="need Java"):
         find_release("3.9.5")
+
+
+def test_a_folder_is_no_jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Servers of it would not start, and be waited for."""
+    monkeypatch.setattr("traces.reenact.servers.shutil.which", lambda name: name)
+    monkeypatch.setattr("traces.reenact.servers.find_spec", lambda name: name)
+    for name in ("ZABCHECK_ZOOKEEPER", "JAVA_DIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+    for name in ("run-zookeeper", *(f"{jar}.jar" for jar in NEEDED)):
+        (tmp_path / name).touch()
+    with pytest.raises(Cannot, match="is no file"):
+        find_release("3.9.5", jar=str(tmp_path))
 
 
 def test_a_release_is_found_in_a_folder(tmp_path: Path) -> None:

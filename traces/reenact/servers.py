@@ -92,6 +92,8 @@ def find_release(release: str, folder: str = "", jar: str = "", servers: str = "
         if not (java / f"{name}.jar").exists():
             raise Cannot(f"ZooKeeper's servers need {name}.jar in {java}: servers/README.md names the packages")
     given = Path(os.path.realpath(jar)) if jar else own / f"zookeeper-server-{release}.jar"
+    if jar and not given.is_file():
+        raise Cannot(f"{jar} is no file")
     if not given.exists() and release != "debian":
         have = sorted(p.stem.removeprefix("zookeeper-server-") for p in own.glob("zookeeper-server-*.jar"))
         raise Cannot(f"there is no server {given.name}; there are {', '.join(have)}")
