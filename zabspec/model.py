@@ -18,10 +18,10 @@ from zabspec.language import NODE, Bool, Field, Int, MessageUnion, Record, Role,
 from zabspec.language.program import Program
 from zabspec.protocols.registry import NAMES, PROTOCOLS, Parts, Protocol, Sizes
 from zabspec.roles import roles_of
-from zabspec.worlds import actor, crash_within, priority, step_annotations
+from zabspec.worlds import actor, crash_within, left_open, priority, step_annotations
 from zabspec.worlds.disks import Disks, disks_of, storage_fields
 from zabspec.worlds.step_annotations import step_fields
-from zabspec.worlds.steps import BUDGETS, KINDS, StepKind
+from zabspec.worlds.steps import BUDGETS, CONNECTIONS, KINDS, StepKind
 from zabspec.worlds.world import Capacity, World
 
 __all__ = ["ConfigError", "Configuration", "Model"]
@@ -272,7 +272,13 @@ class Model:
         if why := self.world.why_not_inside(self.configuration, self.channels):
             raise ConfigError(why)
         own = self.protocol.overrides(self.configuration.variant)
-        return disks_of(self.parts.fields, (self.world.text, *self.observing), text.shows, own)
+        return disks_of(self.parts.fields, (self.world.text, *self.leaving, *self.observing), text.shows, own)
+
+    @property
+    def leaving(self) -> tuple[ModuleType, ...]:
+        """What stands for a connection that the text may leave open; not where a reduction needs to know the text."""
+        own = self.world.name == CONNECTIONS and not self.protocol.declared.bounded_by_world
+        return (left_open,) if own else ()
 
     @property
     def world_text(self) -> tuple[ModuleType, ...]:
@@ -280,7 +286,7 @@ class Model:
         order = (
             (priority,) if self.configuration.promises and self.protocol.promises(self.configuration.variant) else ()
         )
-        return (crash_within, self.world.text, *order, *self.protocol.oracle)
+        return (crash_within, self.world.text, *self.leaving, *order, *self.protocol.oracle)
 
     @property
     def observing(self) -> tuple[ModuleType, ...]:

@@ -176,3 +176,20 @@ def test_a_process_that_is_alone_elects_itself_in_a_replay(case: str, folder: Pa
     words = ["--protocol", "mine.py", "--nodes", "1", "--engine", "interpret"]
     ran = CliRunner().invoke(main, words)
     assert ran.exit_code == 1, ran.stderr
+
+
+LAPSING = Path(__file__).parent / "texts" / "lapsing.py"
+
+
+def test_what_was_sent_to_one_who_left_is_read_over_no_other_connection() -> None:
+    """A text that forgets whom it follows and closes nothing: it has messages of one iteration."""
+    model = Model(Configuration(str(LAPSING), nodes=3, budgets="lapses=1"))
+    plain = Interpreter(model, properties_of(str(LAPSING)), False).run(NO_LIMIT, True)
+    assert not plain.violations
+    found = Explorer(Compiled.of(model, properties_of(str(LAPSING)), False)[0], 1).run(NO_LIMIT, True)
+    assert (found.levels, found.violations) == (plain.levels, {})
+
+
+@pytest.mark.parametrize(("nodes", "seed"), [(2, 5), (3, 8)])
+def test_the_simulator_tells_nothing_to_one_who_follows_nobody(nodes: int, seed: int) -> None:
+    simulated_trace(Run(seed, nodes, 60, protocol=str(LAPSING), budgets="lapses=2"))

@@ -62,7 +62,10 @@ class Connections(World):
 
     def do_connect(self, f: int, l: int) -> None:
         """Open the connection of f to l (C3)."""
-        self.s.link[self.process(f)][self.process(l)] = OPEN
+        self.process(l)
+        self.leave(self.process(f))
+        self.s.to_leader[f][l].clear()
+        self.s.link[f][l] = OPEN
         self.point()
 
     def do_send_to_leader(self, f: int, m: Letter) -> None:
@@ -92,6 +95,17 @@ class Connections(World):
             self.close_accepted(p)
         self.point()
 
+    def leave(self, f: int) -> None:
+        """Close f's end of every connection that it opened (C3)."""
+        s = self.s
+        s.to_follower[f].clear()
+        for l in range(self.n):
+            if s.link[f][l] in (OPEN, LOST) and l != f and s.role[l] == LEADING:
+                s.link[f][l] = LEADER_OPEN
+            elif s.link[f][l] in (OPEN, LOST, FOLLOWER_OPEN):
+                s.link[f][l] = NONE
+                s.to_leader[f][l].clear()
+
     def close_accepted(self, l: int) -> None:
         """Close the leader's end of the connections of others to l (C6)."""
         for f in range(self.n):
@@ -104,6 +118,7 @@ class Connections(World):
 
     def cut_off(self, p: int) -> None:
         self.call("disconnect", p)
+        self.leave(p)
         self.close_accepted(p)
 
     def lose(self, f: int, l: int) -> None:
@@ -152,6 +167,8 @@ class Connections(World):
         if l < 0:
             return
         link, channel = s.link[f][l], s.to_follower[f]
+        if link in (NONE, LEADER_OPEN):
+            return
         learns = link in (LOST, FOLLOWER_OPEN)
         reads = (len(channel) > 0 or learns) and self.ask("may_receive", True, f)
         if reads:

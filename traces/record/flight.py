@@ -45,6 +45,7 @@ class Connections:
         self.incarnation: dict[tuple[int, int], int] = {}  # the latest of a follower to a leader
         self.count: dict[tuple[int, int, str], int] = {}  # sent over the open connection so far
         self.queue: dict[tuple[int, int, str], list[int]] = {}  # the numbers of what is in flight
+        self.over: dict[int, int] = {}  # to whom a follower opened its connection
 
     def listen(self, names: dict[str, Any], note: Callable[[Transmission], None]) -> None:
         keys = [done(names, name) for name in ("connect", "send_to_leader", "send_to_follower")]
@@ -53,6 +54,7 @@ class Connections:
         def on_connect(s: StateView, f: int, l: int) -> None:
             connect(s, f, l)
             pair = frozenset((f, l))
+            self.over[f] = l
             self.incarnation[f, l] = self.opened[pair] = self.opened.get(pair, 0) + 1
             for way in ("up", "down"):
                 self.count[f, l, way] = 0
@@ -97,7 +99,7 @@ class Connections:
     def settle(self, s: StateView) -> None:
         """Whatever a step clears out of a channel, it clears from the front."""
         for (f, l, way), queue in self.queue.items():
-            left = len(s.to_leader[f][l]) if way == "up" else len(s.to_follower[f]) if s.leader[f] == l else 0
+            left = len(s.to_leader[f][l]) if way == "up" else len(s.to_follower[f]) if self.over.get(f) == l else 0
             del queue[: len(queue) - left]
 
     def saved(self) -> FlightNumbers:
@@ -105,11 +107,14 @@ class Connections:
             "opened": dict(self.opened),
             "incarnation": dict(self.incarnation),
             "count": dict(self.count),
+            "over": dict(self.over),
             "queue": {key: list(queue) for key, queue in self.queue.items()},
         }
 
     def restore(self, saved: FlightNumbers) -> None:
-        self.opened, self.incarnation, self.count = (dict(saved[n]) for n in ("opened", "incarnation", "count"))
+        self.opened, self.incarnation, self.count, self.over = (
+            dict(saved[n]) for n in ("opened", "incarnation", "count", "over")
+        )
         self.queue = {key: list(queue) for key, queue in saved["queue"].items()}
 
 

@@ -98,7 +98,8 @@ def begin(s: State, p: Node) -> None:
 
 
 def connect(s: State, f: Node, l: Node) -> None:
-    """Follower f opens a connection to l."""
+    """Follower f opens a connection to l, and has one at a time: what it has left open closes."""
+    close_opened(s, f)
     low = min(f, l)
     high = max(f, l)
     s.opened[low][high] = s.opened[low][high] + 1
@@ -198,6 +199,13 @@ def close_follower_end(s: State, f: Node, l: Node) -> None:
             notify(s, f, l, NOTICE_UP)
 
 
+def close_opened(s: State, f: Node) -> None:
+    """Process f closes its end of whatever it opened, also to one that it follows no longer."""
+    for l in range(s.NODES):
+        if s.follower_end[f][l]:
+            close_follower_end(s, f, l)
+
+
 def close_accepted(s: State, l: Node) -> None:
     """Process l closes its end of every connection opened to it by another."""
     for f in range(s.NODES):
@@ -241,6 +249,7 @@ def link_healed(s: State, a: Node, b: Node) -> None:
 def links_of_crashed(s: State, p: Node) -> None:
     """Both ends of everything that p has open close."""
     disconnect(s, p)
+    close_opened(s, p)
     close_accepted(s, p)
 
 
@@ -264,9 +273,9 @@ def deliver_due(s: State) -> None:
             deliver_up(s, word, f, l)
         elif way == DOWN_WAY and s.follower_end[f][l]:
             deliver_down(s, word, f, l)
-        elif way == NOTICE_DOWN and s.follower_end[f][l] and not may_receive(s, f):
+        elif way == NOTICE_DOWN and s.follower_end[f][l] and not reads(s, f, l):
             push(s, word + TICK)
-        elif way == NOTICE_UP and s.leader_end[f][l] and is_down(s, l):  # whoever is down learns nothing
+        elif way == NOTICE_UP and s.leader_end[f][l] and not leads(s, l):
             push(s, word + TICK)
         else:
             release(s, slot)
@@ -284,8 +293,7 @@ def deliver_up(s: State, word: int, f: Node, l: Node) -> None:
     """A message for the leader's end."""
     slot = slot_of(word)
     number = s.flight[slot].number
-    hears = s.role[l] == LEADING and not is_down(s, l)
-    if hears and in_turn(s, number, s.taken_up[f][l]) and receivable(s, l, f, s.flight[slot]):
+    if leads(s, l) and in_turn(s, number, s.taken_up[f][l]) and receivable(s, l, f, s.flight[slot]):
         s.taken_up[f][l] = max(number, s.taken_up[f][l])
         receive_as_leader(s, l, f, s.flight[slot])
         after_event(s)
@@ -298,7 +306,7 @@ def deliver_down(s: State, word: int, f: Node, l: Node) -> None:
     """A message for the follower's end."""
     slot = slot_of(word)
     number = s.flight[slot].number
-    if in_turn(s, number, s.taken_down[f][l]) and may_receive(s, f):
+    if reads(s, f, l) and in_turn(s, number, s.taken_down[f][l]):
         s.taken_down[f][l] = max(number, s.taken_down[f][l])
         receive_as_follower(s, f, s.flight[slot])
         after_event(s)
@@ -311,6 +319,16 @@ def deliver_down(s: State, word: int, f: Node, l: Node) -> None:
             after_event(s)
     else:
         push(s, word + TICK)
+
+
+def leads(s: State, l: Node) -> bool:
+    """Whether l looks at the connections that it accepted; whoever is down, or does not lead, learns nothing."""
+    return s.role[l] == LEADING and not is_down(s, l)
+
+
+def reads(s: State, f: Node, l: Node) -> bool:
+    """Whether f looks at its connection to l now: one that follows nobody, or another, may have left it open."""
+    return not is_down(s, f) and s.role[f] != ELECTION and s.leader[f] == l and may_receive(s, f)
 
 
 def in_turn(s: State, number: int, taken: int) -> bool:

@@ -357,6 +357,11 @@ def elect(s: State, l: Node, quorum: int) -> None:
 
 def enabled_at_follower(s: State, out: Words, f: Node) -> None:
     """What can happen at the follower's end of its connection."""
+    read_at_follower(s, out, f)
+
+
+def read_at_follower(s: State, out: Words, f: Node) -> None:
+    """The same, whichever state that connection is in."""
     l = s.leader[f]
     link = s.link[f][l]
     if len(s.to_follower[f]) > 0:

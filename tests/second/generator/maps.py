@@ -200,7 +200,7 @@ class Maps:
                 loop,
                 "        total = total + s.often[p][q]",
                 "    if total > 1:",
-                "        forget(s, p)" if self.builder.words.world == "datagrams" else "        s.often[p][p] = 0",
+                "        forget(s, p)",
             ],
         ]
         made = self.made(

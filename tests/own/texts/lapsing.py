@@ -1,0 +1,88 @@
+"""A process that forgets whom it follows, and closes nothing."""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    NOBODY,
+    MessageName,
+    Node,
+    NodeId,
+    OneOf,
+    State,
+    Message,
+    action,
+    connect,
+    declare,
+    forget,
+    receives,
+    safety,
+    send_to_follower,
+    send_to_leader,
+    volatile,
+)
+
+ELECTION, FOLLOWING, LEADING = range(3)
+ASK, TELL = MessageName("ASK"), MessageName("TELL")
+
+
+def state(size):
+    return [
+        volatile("role", OneOf("ELECTION", "FOLLOWING", "LEADING"), "the role"),
+        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
+        volatile("told", NodeId.of(size.nodes), "who told it"),
+    ]
+
+
+def on_oracle(s: State, p: Node, l: Node) -> None:
+    s.role[p] = LEADING if l == p else FOLLOWING
+    if l != p:
+        s.leader[p] = l
+        connect(s, p, l)
+        send_to_leader(s, p, ASK())
+
+
+@receives
+def on_ask(s: State, l: Node, f: Node, m: ASK) -> None:
+    send_to_follower(s, l, f, TELL(who=l))
+
+
+@receives
+def on_tell(s: State, f: Node, m: TELL) -> None:
+    s.told[f] = m.who
+
+
+def may_lapse(s: State, p: Node) -> bool:
+    return s.role[p] == FOLLOWING
+
+
+@action(when=may_lapse, budget="lapses")
+def lapses(s: State, p: Node) -> None:
+    forget(s, p)
+
+
+def follows_another(s: State) -> bool:
+    """Somebody follows the third."""
+    return s.leader[0] == 2 or s.leader[1] == 2
+
+
+@safety(witness=follows_another)
+def told_by_its_leader(s: State) -> bool:
+    """Whoever was told was told by the one that it follows."""
+    for p in range(s.NODES):
+        if s.told[p] != NOBODY and s.told[p] != s.leader[p]:
+            return False
+    return True
+
+
+PROTOCOL = declare(
+    __name__,
+    state=state,
+    messages=lambda size: [
+        Message("ASK", {}, to="leader"),
+        Message("TELL", {"who": NodeId.of(size.nodes)}, to="follower"),
+    ],
+    types=lambda size: {},
+    budgets={"lapses": 2},
+    flight=lambda size: 4,
+    world="connections",
+)
