@@ -22,7 +22,7 @@ from traces.conform.explained import (
     text_of,
 )
 from traces.conform.record import BadRecord, Record, read_record
-from traces.conform.search import Search
+from traces.conform.search import Node, Search
 from traces.conform.unbounded import Text
 from traces.record.runner import Runner
 from zabspec.language.kinds import Seq, SetOf
@@ -195,3 +195,25 @@ def test_the_release_is_the_one_the_record_says(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match="--release"):
         answer(ConformRequest(record=str(path)))
     assert json.loads(path.read_text().splitlines()[0])["release"] == ""
+
+
+def test_a_guided_search_goes_towards_the_disks(tmp_path: Path) -> None:
+    """Only a narrow one, of releases for which another search follows; and not where none leads there, nor where a
+    TRUNC may follow."""
+    record = record_of(tmp_path, sample())
+    text = text_of(record, "")
+    search = Search(record, text, narrow=True)
+    assert not search.guided  # of this release no other search follows
+    at, final = text.places["log"].base, search.final_log[0]
+    stale = text.places["stale_queue"].base
+    nodes = [Node(text.begin()) for _ in range(3)]
+    for node, log in zip(nodes, (final[:3], (*final[:2], final[4]), final[:5]), strict=True):
+        node.state.slots[at] = log
+        node.state.slots[stale] = (final[3],)
+    found = {(k,): node for k, node in enumerate(nodes)}
+    assert list(search.towards_disk(found)) == [(0,), (2,)]
+    assert list(search.towards_disk({(1,): nodes[1]})) == [(1,)]
+    assert [search.is_next_on_disk(node.state, 0) for node in nodes] == [True, False, False]
+    search.last_cut[0] = len(record.observations)
+    assert list(search.towards_disk(found)) == [(0,), (1,), (2,)]
+    assert all(search.is_next_on_disk(node.state, 0) for node in nodes)

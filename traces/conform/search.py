@@ -37,7 +37,7 @@ SOON = 25  # observations within which a leader whose term ends has closed all i
 MOST_STATES = 10_000  # looked at for one observation
 MOST_ENDS = 2_000  # states that explain a record up to some place
 NEVER = "log write fails"
-PROPOSE, COMMITS, SYNCS = "propose", "commit thread", "sync thread"
+PROPOSE, COMMITS, SYNCS, STALE = "propose", "commit thread", "sync thread", "sync thread of an earlier term"
 
 
 class TooMany(Exception):
@@ -144,6 +144,14 @@ class Search:
         self.widest = 1
         self.instead: set[str] = set()
         self.proposed_at, self.last_named = self.named()
+        # Only where a search that is not narrow follows one that has explained nothing (`explained.py`).
+        self.guided = narrow and "drain" not in text["end_running"].__code__.co_names
+        self.last_cut = {self.index[o.follower]: k for k, o in enumerate(record.observations) if is_cut(o)}
+        self.final_log = {
+            self.index[o.server]: tuple(zxid_in(text, z) for lo, hi in o.log for z in range(lo, hi + 1))
+            for o in record.observations
+            if o.what == "disk"
+        }
         self.closed_at: dict[tuple[int, int], int] = {}
         for k, o in enumerate(record.observations):
             if o.what in ("closed", "lost"):
@@ -220,7 +228,28 @@ class Search:
                         yield LEADER_LEARNS << 24 | p << 16 | f << 8
         for k, name in self.acts:
             if self.names["may_act"](s, p, k) and (name != PROPOSE or self.may_propose(s, p)):
+                if name == STALE and self.guided and not self.is_next_on_disk(s, p):
+                    continue
                 yield ACTION << 24 | p << 16 | k
+
+    def is_next_on_disk(self, s: Unbounded, p: int) -> bool:
+        """Whether what a thread of an earlier term would log stands there on the disk in the end, unless a TRUNC that
+        follows may have cut it off."""
+        final = self.final_log.get(p)
+        if final is None or self.last_cut.get(p, -1) >= self.position:
+            return True
+        log = (*s.slots[self.text.places["log"].base + p], s.stale_queue[p][0])
+        return bool(log == final[: len(log)])
+
+    def towards_disk(self, found: dict[tuple[Any, ...], Node]) -> dict[tuple[Any, ...], Node]:
+        """Those whose logs are prefixes of what is on the disks in the end, where no TRUNC follows; all, if none is."""
+        for p, final in self.final_log.items():
+            at = self.text.places["log"].base + p
+            logs = {n.state.slots[at] for n in found.values()} if self.last_cut.get(p, -1) < self.position else set()
+            if len(logs) > 1:
+                right = {log for log in logs if log == final[: len(log)]}
+                found = {key: n for key, n in found.items() if n.state.slots[at] in right} or found
+        return found
 
     def may_propose(self, s: Unbounded, l: int) -> bool:
         """Whether a proposal is named in the record, and soon, if it is in a packet."""
@@ -298,6 +327,8 @@ class Search:
                     found[key] = after if after is node else replace(after, at=position)
         if not found:
             return Failure(o, self.instead, [node.state for node in self.nodes])
+        if self.guided and len(found) > 1:
+            found = self.towards_disk(found)
         if len(found) > MOST_ENDS:
             raise TooMany(f"more than {MOST_ENDS:,} states explain the record up to line {o.number}")
         self.nodes = list(found.values())
@@ -630,7 +661,19 @@ class Search:
                         for last, all_of in chain(s, more, logs):
                             end(last, all_of)
                     break
-        return list(found.values())
+        return self.near_disk(list(found.values()), f)
+
+    def near_disk(self, found: list[Node], f: int) -> list[Node]:
+        """Of ends of such a term, those whose log is a prefix of what is on the disk in the end, and of them the two
+        longest: what a thread outlives its term with is one transaction. Only a narrow search does so: where it does
+        not explain a record, the other one follows."""
+        final = self.final_log.get(f)
+        if not self.guided or final is None:
+            return found
+        at = self.text.places["log"].base + f
+        logs = {n.state.slots[at] for n in found}
+        kept = sorted((log for log in logs if log == final[: len(log)]), key=len)[-2:]
+        return [n for n in found if n.state.slots[at] in kept] or found
 
     def voting(self, found: list[Node], p: int) -> list[Node]:
         """Of states in which a server looks for a leader, or has just found one, those with the last zxid that its next
@@ -793,6 +836,10 @@ def is_packet(text: Text, m: Msg, o: Observation, term: int) -> bool:
     if o.kind == "ACKEPOCH" and m.current != o.fields.get("current"):
         return False
     return bool(m.zxid == zxid_in(text, o.zxid))
+
+
+def is_cut(o: Observation) -> bool:
+    return o.what == "packet" and o.kind == "TRUNC"
 
 
 def zxids_of(o: Observation) -> Iterator[int]:
