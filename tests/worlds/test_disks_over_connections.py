@@ -32,7 +32,7 @@ from traces.shorten.minimise import minimise
 from zabspec.language.symbolic_memory import bytes_of, values_of
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.simulator.run import Fault, Run, play
-from zabspec.worlds import connections, crash_within, disks, over_connections, storage
+from zabspec.worlds import connections, crash_within, disks, left_open, over_connections, storage
 
 TEXT = Path(__file__).parents[1] / "own" / "texts" / "ledger.py"
 USUAL = {"writes": 1, "elections": 1, "crashes": 0, "losses": 0, "power_losses": 1}
@@ -203,10 +203,10 @@ def changed(module: ModuleType, old: str, new: str, folder: Path) -> ModuleType:
 
 MUTANTS: dict[str, tuple[ModuleType, str, str]] = {
     "a prefix is left out": (storage, "s.unforced[s.failing] + 1 if", "max(s.unforced[s.failing], 1) if"),
-    "memory is kept": (connections, "    close_accepted(s, p)\n    on_crash(s, p)\n", "    close_accepted(s, p)\n"),
+    "memory is kept": (left_open, "    close_accepted(s, p)\n    on_crash(s, p)\n", "    close_accepted(s, p)\n"),
     "connections are kept": (
-        connections,
-        "    disconnect(s, p)\n    close_accepted(s, p)\n    on_crash",
+        left_open,
+        "    disconnect(s, p)\n    leave(s, p)\n    close_accepted(s, p)\n    on_crash",
         "    on_crash",
     ),
     "what is forced is not": (storage, "            keep_image(s, p, 0)\n            clear", "            clear"),
@@ -226,6 +226,8 @@ def test_a_mutant_does_not_count_as_by_hand(mutant: str, tmp_path: Path, monkeyp
     made = changed(module, old, new, tmp_path)
     if module is storage:
         monkeypatch.setattr(disks, "storage", made)
+    elif module is left_open:
+        monkeypatch.setattr("zabspec.model.left_open", made)
     else:
         monkeypatch.setattr(over_connections.OverConnections, "text", made)
     found = Interpreter(Model(asked(variant="idle")), properties_of(str(TEXT)), False).run(Limits(), True)
