@@ -880,7 +880,7 @@ def zookeeper(*issues: str, time_limit: float | None = None, split: bool = False
 
 
 def conform(
-    record: str | PathLike[str], release: str = "", variant: str = "", time_limit: float | None = None
+    record: str | PathLike[str], release: str = "", variant: str = "", time_limit: float | None = 300.0
 ) -> Conformed:
     """Search a run of a release's model that explains the record of a free-running ensemble.
 
@@ -888,7 +888,7 @@ def conform(
         record: its file, as `zabcheck chaos` writes it.
         release: whose model; empty: what the record says.
         variant: of the protocol, in place of the release's.
-        time_limit: seconds; then the verdict is UNKNOWN.
+        time_limit: seconds, None: none; then the verdict is UNKNOWN.
 
     Raises:
         RequestError: this is no record, or nothing says which model.

@@ -26,7 +26,10 @@ __all__ = ["chaos", "conform"]
 @click.argument("record", type=INPUT)
 @shared.named("--release", "NUMBER", "Whose text (what the record says).", completing.zookeeper_releases)
 @shared.named("--variant", "NAMES", "Another variant of the text in its place.", completing.zookeeper_variants)
-@click.option("--time-limit", type=float, metavar="SECONDS", help="Give up after that; the verdict is then UNKNOWN.")
+@click.option(
+    "--time-limit", type=float, metavar="SECONDS", default=300.0, show_default=True,
+    help="Give up after that; the verdict is then UNKNOWN.",
+)  # fmt: skip
 @published("conform", "The answer as JSON.")
 def conform(record: Any, release: str, variant: str, time_limit: float | None) -> StatedResult:
     """Search a run of a release's model that explains the record of a free-running ensemble: each packet between

@@ -24,7 +24,7 @@ class ConformRequest(Request):
         record: its file.
         release: whose text; empty: what the record says.
         variant: of the text, in place of the release's.
-        time_limit: seconds of the search; None: none.
+        time_limit: seconds of the search; None: none. A record that nothing explains for long is UNKNOWN.
     """
 
     kind: ClassVar[str] = "conform"
@@ -32,7 +32,7 @@ class ConformRequest(Request):
     record: str = ""
     release: str = ""
     variant: str = ""
-    time_limit: float | None = None
+    time_limit: float | None = 300.0
 
     def validate(self) -> None:
         seconds(self, "time_limit")
