@@ -224,7 +224,7 @@ def test_sentences_of_a_protocol_are_data_in_its_walk(page: Browser, tmp_path: P
 def test_every_template_is_a_page_that_is_looked_at() -> None:
     """A new kind of page has its function above."""
     of_kinds = {"trace", "report", "audit", "logs", "witness", "check", "parts"}  # and the sweep's `report`
-    found = [path for path in TOP.rglob("*.html.j2") if ".venv" not in path.parts]
+    found = [path for path in TOP.rglob("*.html.j2") if not {".venv", "build"} & set(path.parts)]
     extends = [path for path in found if "extends" in path.read_text(encoding="utf-8").partition("\n")[0]]
     assert {path.name.partition(".")[0] for path in extends} | {"logs"} == of_kinds
     assert len(extends) == len(of_kinds)

@@ -72,7 +72,7 @@ FULL: dict[str, dict[str, Any]] = {
     },
     "reenact": SERVERS | {"trace": "t.json", "times": 3, "control": True, "without": 2},
     "conformance": SERVERS | {"runs": 3, "seed": 0},
-    "conform": {"record": "r.jsonl", "release": "3.9.1", "variant": "trunc", "time_limit": 2.0},
+    "conform": {"record": "r.jsonl", "release": "3.9.1", "time_limit": 2.0},
     "chaos": {
         "release": "3.9.1", "zookeeper": "build", "jar": "a.jar", "seconds": 5.0, "seed": 3, "clients": 2, "writes": 9,
         "faults": "kill", "record_only": True, "output": "o",
@@ -86,7 +86,10 @@ FULL: dict[str, dict[str, Any]] = {
 
 
 # What does not go with the rest: another request of the kind.
-BESIDE: dict[str, dict[str, Any]] = {"prove": {"quorums": "weights 2,1,1"}}
+BESIDE: dict[str, dict[str, Any]] = {
+    "prove": {"quorums": "weights 2,1,1"},
+    "conform": {"record": "r.jsonl", "variant": "3.9.1,trunc"},
+}
 
 
 @pytest.mark.parametrize("kind", FULL)
