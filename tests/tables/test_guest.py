@@ -72,6 +72,7 @@ def test_a_guest_that_does_not_begin_leaves_its_host(local_spark: LocalSpark, mo
     assert state_of(host) == before
 
 
+@pytest.mark.slow(seconds=2)
 def test_another_master_than_that_of_the_host_is_refused(local_spark: LocalSpark) -> None:
     host = local_spark.get()
     with pytest.raises(NoSpark, match="there is a Spark session here, on local"), session("spark://there:7077"):
