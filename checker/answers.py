@@ -484,7 +484,7 @@ class OfReport(Answered):
 
 
 class Lived(OfReport):
-    """Whether, with no more faults, a process waits for ever."""
+    """The answer of a liveness check: whether, with no more faults, a process starves."""
 
     report: LiveReport
 

@@ -37,15 +37,8 @@ class AmpleSparkExplorer(SparkExplorer):
     ) -> Exploration:
         """As without ample sets; it ends at the first level with a violation."""
         assert not keep_going  # what comes after a violation is of no class
-        code, r = self.code, super().run(cluster, limits, keep_going, progress)
-        r.reduced = True
-        r.ample_off = code.code.facts["none_free"]
-        r.narrowed = not r.ample_off or code.merges
-        r.merged = code.classes.sentence() if code.merges else ""
-        r.suspected = tuple(r.violations)
-        if code.merges and r.violations.keys() & (alone := set(code.broken_by_values)):
-            r.suspected, r.suspects_one = (*sorted(r.violations.keys() | alone),), True
-            r.witnessed = {name: depth for name, depth in r.witnessed.items() if depth < r.depth}
+        r = super().run(cluster, limits, keep_going, progress)
+        self.code.describe(r, self.code.merges)
         return r
 
     def next_level(self, level: Level, answers: list[dict[str, Any]]) -> Level:

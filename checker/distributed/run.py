@@ -169,9 +169,27 @@ class Searches:
                 return found
             if found.stopped and not found.apart:
                 return suspecting(replace(further(first, found), violations=first.violations), found)
+        else:
+            self.narrow = self.earlier()
         assert full.level is not None
         self.full = SparkExplorer(self.question, self.checkpoint, full.level)
         return suspecting(self.full.run(self.cluster, self.rest, progress=self.progress), self.narrow)
+
+    def earlier(self) -> Exploration | None:
+        """Return what the last search with ample sets came to before this run was resumed; None: there was none."""
+        found = None
+        while (checkpoint := self.below(self.made + 1)).depths():
+            self.made += 1
+            question, level = checkpoint.last()
+            explorer = AmpleSparkExplorer(question, checkpoint, level)
+            explorer.code.describe(explorer.result, explorer.code.merges)
+            found = explorer.result
+        return found
+
+    def below(self, number: int) -> Checkpoint[Storage]:
+        """Return where the levels of a search with ample sets are committed."""
+        where = self.checkpoint.storage
+        return Checkpoint(replace(where, where=f"{where.where}/ample-{number}"))
 
     def search(
         self, model: Model, asked: Sequence[Property], unmet: Collection[str], merging: bool, ample: bool
@@ -182,8 +200,7 @@ class Searches:
         question = replace(self.question, properties=tuple(p.name for p in asked), reduction=how)
         question = replace(question, version=made_for(question).digest)
         self.made += 1
-        where = self.checkpoint.storage
-        checkpoint = Checkpoint(replace(where, where=f"{where.where}/ample-{self.made}"))
+        checkpoint = self.below(self.made)
         checkpoint.storage.create()
         level: Level | None = None
         if checkpoint.depths():

@@ -225,6 +225,21 @@ class Narrowing(Reducing):
         words = (ctypes.c_int64 * 4)(int(merges and self.classes.classes > 0), standing, table, self.classes.rows)
         ctypes.memmove(work + self.numbers["OBSERVERS_AT"], words, ctypes.sizeof(words))
 
+    def describe(self, r: Exploration, merges: bool) -> None:
+        """Add to the result of a search with ample sets what was left out, and what is known of violations.
+
+        Args:
+            merges: whether states were merged that differ in what was observed.
+        """
+        r.reduced = True
+        r.ample_off = self.code.facts["none_free"]
+        r.narrowed = not r.ample_off or merges
+        r.merged = self.classes.sentence() if merges else ""
+        r.suspected = tuple(r.violations)
+        if merges and r.violations.keys() & (alone := set(self.broken_by_values)):
+            r.suspected, r.suspects_one = (*sorted(r.violations.keys() | alone),), True
+            r.witnessed = {name: depth for name, depth in r.witnessed.items() if depth < r.depth}
+
     def visited(self, data: bytes) -> tuple[int, bytes]:
         state = self.state(data)
         self.enter_class(state, self._work, ctypes.create_string_buffer(8 * kernel.REPORT))
@@ -416,13 +431,7 @@ class AmpleExplorer(ReducedExplorer):
         for work in (ctypes.addressof(code._work), *(slot.work.address for slot in self.slots)):
             code.tell(work, self.merges)
         result = super().run(limits, keep_going, progress)
-        result.ample_off = code.code.facts["none_free"]
-        result.narrowed = not result.ample_off or self.merges
-        result.merged = code.classes.sentence() if self.merges else ""
-        result.suspected = tuple(result.violations)
-        if self.merges and result.violations.keys() & (alone := set(code.broken_by_values)):
-            result.suspected, result.suspects_one = (*sorted(result.violations.keys() | alone),), True
-            result.witnessed = {name: depth for name, depth in result.witnessed.items() if depth < result.depth}
+        code.describe(result, self.merges)
         return result
 
     def finished(self, level: list[LevelGroup], keep_going: bool) -> bool:

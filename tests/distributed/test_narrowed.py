@@ -139,11 +139,16 @@ def test_what_ample_sets_find_broken_all_states_show(tmp_path: Path) -> None:
 
 @dataclass
 class Hurried(Watched):
-    """A search of all states has no time left once one with ample sets was made."""
+    """A search of all states has time for so many levels once one with ample sets was made, or was made before."""
+
+    more: int = 0
+    resumed: bool = False
 
     def level(self, question: ExplorationTask, storage: Storage, level: Level, watch: Watch) -> list[dict[str, Any]]:
-        if question.reduction is None and any(self.made):
-            raise Cancelled
+        if question.reduction is None and (any(self.made) or self.resumed):
+            if not self.more:
+                raise Cancelled
+            self.more -= 1
         return super().level(question, storage, level, watch)
 
 
@@ -157,6 +162,21 @@ def test_what_is_broken_is_told_where_the_way_there_is_not_found(tmp_path: Path)
     assert not found.violations
     assert found.suspected
     assert found.suspicion == search.cut_short("interrupted").suspicion
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.usefixtures("small")
+def test_a_resumed_search_knows_what_was_known_to_be_broken(tmp_path: Path) -> None:
+    """It is behind the states from which on it leaves out some, and makes no search that does."""
+    found = []
+    for cluster in (Hurried(more=2), Hurried(resumed=True)):
+        search = searches(tmp_path, BREAKS, cluster)
+        search.limits = Limits(seconds=600.0)
+        level = search.checkpoint.last()[1] if search.checkpoint.depths() else None
+        found.append(search.with_reduction(judged("zab"), level))
+    assert not any(cluster.made)
+    assert all(r.stopped and not r.violations for r in found)
+    assert found[0].suspicion == found[1].suspicion != ""
 
 
 def test_a_checkpoint_of_fewer_states_is_of_another_search() -> None:
