@@ -43,7 +43,7 @@ GROUPS = {
         "simulate": "simulate", "sweep": "sweep", "judge": "judge", "replay": "replay", "minimise": "minimise",
         "realise": "realise", "export": "export", "report": "report",
     },
-    "Your shell": {"completion": "completion"},
+    "The documentation, and your shell": {"docs": "docs", "completion": "completion"},
 }  # fmt: skip
 
 EXAMPLES = """\b
