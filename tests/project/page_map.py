@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -100,12 +101,15 @@ def anchor_of(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
 
 
+@cache
 def anchors(file: Path) -> list[str]:
     """Return the anchors of a page: of its headings, a repeated one numbered, and those written as HTML."""
-    text, seen = text_of(file), list[str]()
-    for name in map(anchor_of, headings(text)):
-        seen.append(name if name not in seen else f"{name}-{sum(a == name or a.startswith(name + '-') for a in seen)}")
-    return seen + re.findall(r'<a (?:id|name)="([^"]+)"', text)
+    text, seen = text_of(file), Counter[str]()
+    names = list(map(anchor_of, headings(text)))
+    for k, name in enumerate(names):
+        seen[name] += 1
+        names[k] = name if seen[name] == 1 else f"{name}-{seen[name] - 1}"
+    return names + re.findall(r'<a (?:id|name)="([^"]+)"', text)
 
 
 def words(text: str) -> int:

@@ -13,11 +13,14 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from tests.project.page_map import anchors, without_fences
+
 TOP = Path(__file__).parents[2]
 DOCS = TOP / "docs"
 PROJECT = tomllib.loads((TOP / "pyproject.toml").read_text())
 PAGES = sorted({path for folder in (TOP, TOP / ".github") for path in folder.glob("*.md")} | set(DOCS.rglob("*.md")))
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+ANCHOR = re.compile(r"\[[^\]]*\]\(([^)#\s]*)#([^)\s]+)\)")
 
 
 def links(page: Path) -> list[str]:
@@ -48,6 +51,10 @@ def test_the_metadata_say_who_and_name_no_address() -> None:
 def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
     missing = [target for target in links(page) if not (page.parent / target).exists()]
     assert not missing
+    for target, anchor in ANCHOR.findall(without_fences(page.read_text())):
+        there = page.parent / target if target else page
+        if there.suffix == ".md" and "://" not in target:
+            assert anchor in anchors(there), f"{target}#{anchor}"
 
 
 def test_the_index_has_every_page_once() -> None:
