@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import permutations, product
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from tests.second.harness.question import Question
 from tests.second.reference import explore
 from traces.explain.export import to_mermaid
 from traces.pictures import to_svg
+from traces.record.fair import NotFair, hold_fair
 from traces.record.file import read_trace
 from traces.record.lasso import Lasso
 from zabspec.authoring.declaration import ConfigError, ProtocolError
@@ -246,6 +248,40 @@ def test_sentences_of_other_verdicts_name_processes_by_roles(tmp_path: Path) -> 
     waits = Lasso("comes", "Servers wait.", path, 2, None, 0, None)
     found = Starving(Configuration(path), (), waits, None)  # type: ignore[arg-type]
     assert found.sentence.startswith("server1 waits for ever after 0 steps")
+
+
+WAITS = """
+@progress
+def is_served(s: State, p: {kind}) -> bool:
+    \"\"\"Who has asked is served.\"\"\"
+    return {waits}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "waits", "second", "said"),
+    [
+        ("Client", "not s.seen[p]", "violated", "VIOLATED: client1 waits for ever"),
+        ("Node", "is_a(s, p, Server)", "violated", "VIOLATED: server1 waits for ever"),
+        ("Client", "is_a(s, p, Server)", "held", "premise not reached: nobody ever waits"),
+    ],
+)
+def test_a_progress_property_takes_a_role(kind: str, waits: str, second: str, said: str, tmp_path: Path) -> None:
+    """As the second semantics has it, and only a process of that role waits: the lasso is replayed."""
+    goal = WAITS.format(kind=kind, waits=waits)
+    path = written(tmp_path, ("is_quorum,", "is_quorum, progress,"), ("PROTOCOL =", f"{goal}\n\nPROTOCOL ="))
+    asked = {"protocol": path, "nodes": None, "network": "datagrams", "properties": [], "live": True}
+    budgets = {"asked": 1, "client": 1, "server": 2}
+    assert explore({**asked, "budgets": {**budgets, "drops": 1}})["goals"]["is-served"]["result"] == second
+    given = ["--live", "--protocol", path, "--asked", "1", "--client", "1", "--drops", "1"]
+    told = CliRunner().invoke(main, [*given, "--trace", str(tmp_path / "waits.json")])
+    assert said in " ".join(told.stdout.split())
+    if second == "violated":
+        trace = read_trace(tmp_path / "waits.json")
+        assert trace.lasso is not None
+        other = replace(trace.lasso, process=1 if kind == "Client" else 0)
+        with pytest.raises(NotFair, match="does not wait"):
+            hold_fair(trace.model, trace.schedule, other)
 
 
 @pytest.mark.parametrize("given", ["0", "8", "-1", "300", "x", "99999999999999999999"])
