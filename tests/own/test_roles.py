@@ -15,6 +15,7 @@ from checker.cli import main
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
+from checker.explore.symmetry import found_in
 from checker.live.report import Starving
 from invariants import properties_of
 from tests.second.generator.favoured import drawn
@@ -94,6 +95,17 @@ APART = [
 def test_what_tells_members_of_a_role_apart_ends_symmetry(tmp_path: Path, old: str, new: str, said: str) -> None:
     path = written(tmp_path, (old, new))
     assert said in Compiled.of(Model(Configuration(path)), properties_of(path), True)[1]
+
+
+def test_what_tells_apart_is_named_as_the_author_does(tmp_path: Path) -> None:
+    """A function of the file is kept apart from those of its world by another name, which nobody reads."""
+    turn = "def turn(s: State, k: int) -> Node:\n    return k % s.NODES\n\n\n"
+    seen = "    s.served_by[p].add(source)\n"
+    use = (seen, f"{seen}    s.seen[p] = turn(s, turn(s, 1)) == p\n")
+    path = written(tmp_path, use, ("@receives\ndef on_tell", f"{turn}@receives\ndef on_tell"))
+    reasons = {found.reason for found in found_in(Model(Configuration(path)), ())}
+    assert "turn gives back a number where a process should be" in reasons
+    assert "a process is passed to turn as the integer k" in reasons
 
 
 def test_a_process_of_any_role_is_chosen_with_symmetry(tmp_path: Path) -> None:

@@ -447,7 +447,7 @@ class EffectsOf:
             if isinstance(value, t.Var) and value.name in self.known:
                 out.take(Effects(counts={value.name: bound}))
             elif self.erring.leaves(value, 0, bound - 1):
-                why = f"{name} of {e.function} may be no index there, which shows or not by the order of a loop"
+                why = f"{name} of {self.functions[e.function].called} may be no index there, which shows or not by the order of a loop"
                 self.unsure.setdefault(self.line, why)
         if target.writes:
             self.erring.written()

@@ -64,7 +64,7 @@ class FunctionTyper(Sentences):
         return t.Function(
             self.key, self.file, self.node.lineno, self.params, self.returns, local, body, self.paper_step,
             frozenset(self.processes), optional=frozenset(self.optional) if self.asks_optional else None,
-            inlined=hasattr(self.python, "inlined"),
+            inlined=hasattr(self.python, "inlined"), written=self.name,
         )  # fmt: skip
 
     # --- statements --------------------------------------------------------------------------

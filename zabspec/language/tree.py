@@ -425,6 +425,12 @@ class Function(Node):
     places: dict[str, Expr] = field(default_factory=dict)  # parameters that are places in a bag, and which
     optional: frozenset[str] | None = None  # local names of optional numbers; None: it calculates with none
     inlined: bool = False  # machine code has it in place of every call
+    written: str = ""  # what its text calls it; `name` is its key in the program, and may be kept apart from others
+
+    @property
+    def called(self) -> str:
+        """What a sentence calls it."""
+        return self.written or self.name
 
 
 @dataclass(frozen=True)
