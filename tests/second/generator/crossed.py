@@ -138,9 +138,9 @@ class Crossed:
     def shows(self) -> None:
         """The outside sees what is kept of a client: a number, which is -1 of an optional one that is not there."""
         body = self.random.choice((
-            ["    if n >= 0:", "        s.shown_items[c] = n"],
-            ["    if n > 0 and s.shown_items[c] < 2:", "        s.shown_items[c] += 1"],
-            ["    s.shown_items[c] = max(n, s.shown_items[c])"],
+            ["    if n != NOTHING:", "        s.shown_items[c] = n"],
+            ["    if n != NOTHING and n > 0 and s.shown_items[c] < 2:", "        s.shown_items[c] += 1"],
+            ["    s.shown_items[c] = max(n if n != NOTHING else 0, s.shown_items[c])"],
         ))  # fmt: skip
         self.parts.append(
             ["@observation", f"def shows_item(s: State, p: {self.owner}, c: {self.key}, n: int) -> None:",
@@ -191,10 +191,18 @@ class Crossed:
              f"        if {row}.stamp != NOTHING and m.item.stamp != NOTHING and {row}.stamp > m.item.stamp:",
              f"            n = {row}.stamp"],
             ["        n = m.item.stamp"],
+            [f"        n = {row}.stamp", "        if m.item.stamp != NOTHING and (n == NOTHING or m.item.stamp > n):",
+             "            n = m.item.stamp"],
             [f"        n = {row}.stamp", "        if newer(s, p, m.item.stamp, n):", "            n = m.item.stamp"],
         ))  # fmt: skip
         if any("newer(" in line for line in stamp):
-            test = random.choice(("one > other", "one >= other", "one * 2 > other + 1"))
+            test = random.choice(
+                (
+                    "one != NOTHING and (other == NOTHING or one > other)",
+                    "one == NOTHING or one == other",
+                    "one != NOTHING and other != NOTHING and one * 2 > other + 1",
+                )
+            )
             head = "def newer(s: State, p: Node, one: int, other: int) -> bool:"
             self.parts.append([head, f"    return {test}"])
         union = self.gathered(f"q in m.item.members or q in {row}.members", f"q == source or q in {row}.members",
