@@ -104,10 +104,11 @@ class LiveCode(Compiled):
         left = [f"{name}_left" for name in BUDGETS]
         forget = ["def forget_budgets(s: State) -> None:"]
         forget += [f"    s.{name} = 0" for name in left if name in there]
-        waits = ["def waits_of(s: State, named: Node) -> int:", "    out = 0", f"    for p in range({self.nodes}):"]
+        waits = ["def waits_of(s: State, named: Node) -> int:", "    out = 0"]
         for k, goal in enumerate(self.phase.goals):
             given = "s, p, named" if goal.names_one else "s, p"
-            waits += [f"        if {goal.called}({given}):"]
+            who = self.model.may_wait(goal)
+            waits += [f"    for p in range({who.start}, {who.stop}):", f"        if {goal.called}({given}):"]
             waits += [f"            out = out | (1 << (p + {k * self.nodes}))"]
         return "\n\n\n".join(
             "\n".join(x) for x in ([*forget, "    return"], [*waits, "    return out"], self.class_text())

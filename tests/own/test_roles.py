@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import permutations, product
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from checker.cli import main
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
+from checker.explore.symmetry import found_in
 from checker.live.report import Starving
 from invariants import properties_of
 from tests.second.generator.favoured import drawn
@@ -22,6 +24,7 @@ from tests.second.harness.question import Question
 from tests.second.reference import explore
 from traces.explain.export import to_mermaid
 from traces.pictures import to_svg
+from traces.record.fair import NotFair, hold_fair
 from traces.record.file import read_trace
 from traces.record.lasso import Lasso
 from zabspec.authoring.declaration import ConfigError, ProtocolError
@@ -92,6 +95,17 @@ APART = [
 def test_what_tells_members_of_a_role_apart_ends_symmetry(tmp_path: Path, old: str, new: str, said: str) -> None:
     path = written(tmp_path, (old, new))
     assert said in Compiled.of(Model(Configuration(path)), properties_of(path), True)[1]
+
+
+def test_what_tells_apart_is_named_as_the_author_does(tmp_path: Path) -> None:
+    """A function of the file is kept apart from those of its world by another name, which nobody reads."""
+    turn = "def turn(s: State, k: int) -> Node:\n    return k % s.NODES\n\n\n"
+    seen = "    s.served_by[p].add(source)\n"
+    use = (seen, f"{seen}    s.seen[p] = turn(s, turn(s, 1)) == p\n")
+    path = written(tmp_path, use, ("@receives\ndef on_tell", f"{turn}@receives\ndef on_tell"))
+    reasons = {found.reason for found in found_in(Model(Configuration(path)), ())}
+    assert "turn gives back a number where a process should be" in reasons
+    assert "a process is passed to turn as the integer k" in reasons
 
 
 def test_a_process_of_any_role_is_chosen_with_symmetry(tmp_path: Path) -> None:
@@ -246,6 +260,40 @@ def test_sentences_of_other_verdicts_name_processes_by_roles(tmp_path: Path) -> 
     waits = Lasso("comes", "Servers wait.", path, 2, None, 0, None)
     found = Starving(Configuration(path), (), waits, None)  # type: ignore[arg-type]
     assert found.sentence.startswith("server1 waits for ever after 0 steps")
+
+
+WAITS = """
+@progress
+def is_served(s: State, p: {kind}) -> bool:
+    \"\"\"Who has asked is served.\"\"\"
+    return {waits}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "waits", "second", "said"),
+    [
+        ("Client", "not s.seen[p]", "violated", "VIOLATED: client1 waits for ever"),
+        ("Node", "is_a(s, p, Server)", "violated", "VIOLATED: server1 waits for ever"),
+        ("Client", "is_a(s, p, Server)", "held", "premise not reached: nobody ever waits"),
+    ],
+)
+def test_a_progress_property_takes_a_role(kind: str, waits: str, second: str, said: str, tmp_path: Path) -> None:
+    """As the second semantics has it, and only a process of that role waits: the lasso is replayed."""
+    goal = WAITS.format(kind=kind, waits=waits)
+    path = written(tmp_path, ("is_quorum,", "is_quorum, progress,"), ("PROTOCOL =", f"{goal}\n\nPROTOCOL ="))
+    asked = {"protocol": path, "nodes": None, "network": "datagrams", "properties": [], "live": True}
+    budgets = {"asked": 1, "client": 1, "server": 2}
+    assert explore({**asked, "budgets": {**budgets, "drops": 1}})["goals"]["is-served"]["result"] == second
+    given = ["--live", "--protocol", path, "--asked", "1", "--client", "1", "--drops", "1"]
+    told = CliRunner().invoke(main, [*given, "--trace", str(tmp_path / "waits.json")])
+    assert said in " ".join(told.stdout.split())
+    if second == "violated":
+        trace = read_trace(tmp_path / "waits.json")
+        assert trace.lasso is not None
+        other = replace(trace.lasso, process=1 if kind == "Client" else 0)
+        with pytest.raises(NotFair, match="does not wait"):
+            hold_fair(trace.model, trace.schedule, other)
 
 
 @pytest.mark.parametrize("given", ["0", "8", "-1", "300", "x", "99999999999999999999"])

@@ -741,7 +741,11 @@ class _Reader:
         changes = tuple(f.made_change for f in given if hasattr(f, "made_change"))
         source = Path(self.name).name if self.name.endswith(".py") else self.name
         claims = tuple(replace(f.claim, source=source) for f in given if hasattr(f, "claim"))
-        goals = tuple(replace(f.progress_property, source=source) for f in given if hasattr(f, "progress_property"))
+        goals = tuple(
+            replace(f.progress_property, source=source, role=self.role_of(f))
+            for f in given
+            if hasattr(f, "progress_property")
+        )
         observations = tuple(f for f in given if hasattr(f, "observes"))
         receipts = self.receipts()
         marked = Marked(self.declared, actions, changes, receipts)
@@ -1021,12 +1025,11 @@ class _Reader:
     def check_goals(self, goals: Iterable[ProgressProperty]) -> None:
         for g in goals:
             asked, over = self.annotations(g.waits), self.declared.world == CONNECTIONS
-            if (
-                asked not in (["State", "Node"], ["State", "Node", "Node"][: 2 + over])
-                or self.returned(g.waits) != "bool"
-            ):
-                named = ", or (s: State, p: Node, named: Node) -> bool" if over else ""
-                raise self.fail(g.waits, f"a progress property is (s: State, p: Node) -> bool{named}")
+            taken = [["State", kind] for kind in ("Node", *self.roles)] + [["State", "Node", "Node"]] * over
+            if asked not in taken or self.returned(g.waits) != "bool":
+                more = ", or (s: State, p: Node, named: Node) -> bool" if over else ""
+                more = f", or p: {', p: '.join(self.roles)}" if self.roles else more
+                raise self.fail(g.waits, f"a progress property is (s: State, p: Node) -> bool{more}")
             if not (g.waits.__doc__ or "").strip():
                 raise self.fail(g.waits, f"{g.name} has no docstring: it states in words what is waited for")
 
