@@ -19,6 +19,7 @@ from zabspec.language import derive
 from zabspec.language.cache_key import digest_of, program_digest
 from zabspec.language.program import own_names
 from zabspec.language.schema import Field, Role
+from zabspec.language.source import from_here
 from zabspec.language.symmetry import Trusted, asymmetries
 from zabspec.language.tree import TypedProgram
 from zabspec.live.phase import fair_actions, fair_classes, stable_phase
@@ -192,7 +193,7 @@ class LiveCode(Compiled):
         roots = [goal.called for goal in self.phase.goals]
         roots += ["stable_begins", "stable_lasts", "stable_gives_up", "stable_beats", "stable_waits", "stable_beat_due"]
         found = asymmetries(front, roots, Trusted(DECODERS, (), self.model.generated_files))
-        return f"the text tells processes apart: {found[0].sentence()}" if found else ""
+        return f"the text tells processes apart: {from_here(found[0].sentence())}" if found else ""
 
     # --- single states ---------------------------------------------------------------------------
 

@@ -23,11 +23,15 @@ from tests.second.harness.plain import Renamer, canonical
 from tests.second.harness.question import Question
 from tests.second.reference import explore
 from traces.explain.export import to_mermaid
+from traces.explain.names import message_text
 from traces.pictures import to_svg
 from traces.record.fair import NotFair, hold_fair
 from traces.record.file import read_trace
 from traces.record.lasso import Lasso
+from traces.record.trace import Transmission
 from zabspec.authoring.declaration import ConfigError, ProtocolError
+from zabspec.authoring.unused import unused
+from zabspec.language.notation import named_by
 from zabspec.language.source import LanguageError
 from zabspec.model import Configuration, Model
 from zabspec.roles import Roles
@@ -315,3 +319,25 @@ def test_all_products_of_small_roles_are_groups() -> None:
     for sizes in product((1, 2, 3), repeat=2):
         every = set(Roles.of({"a": sizes[0], "b": sizes[1]}).renamings)
         assert all(tuple(p[k] for k in q) in every for p in every for q in every)
+
+
+def test_hooks_of_roles_are_called(tmp_path: Path) -> None:
+    """Nothing says that nothing calls what a role has instead of `on_recovery`."""
+    hook = "def on_recovery_server(s: State, p: Server) -> None:\n    s.seen[p] = True\n\n\n"
+    path = written(tmp_path, ("def some(", hook + "def some("), ('{"asked": 2}', '{"asked": 2, "crashes": 1}'))
+    assert unused(Model(Configuration(path))) == []
+
+
+def test_sets_of_processes_in_messages_are_named(tmp_path: Path) -> None:
+    model = Model(Configuration(written(tmp_path, ('"TELL", {}', '"TELL", {"by": Processes(size.nodes, "server")}'))))
+    with named_by(model.configuration.played):
+        assert message_text(Transmission("TELL", {"by": [2, 3]}, 2, 0, 0, 1), model) == "TELL(by={server1, server2})"
+
+
+def test_a_run_time_error_names_processes_by_roles(tmp_path: Path) -> None:
+    counts = ("    serve(s, p, source)\n", "    s.count[p] += 1\n    serve(s, p, source)\n")
+    field = '        stored("count", Int(0, 0), "how often", of="server"),\n'
+    path = written(tmp_path, counts, ("        stored(", field + "        stored("), ("Bool,", "Bool, Int,"))
+    told = CliRunner().invoke(main, ["--protocol", path, "--engine", "interpret", "--no-trace"]).stdout
+    assert "count[server1] would be 1, declared 0..0" in " ".join(told.split())
+    assert "with s.count[p] = 0, p = server1" in told
