@@ -420,15 +420,26 @@ def test_an_attempt_that_did_not_count_changes_nothing(tmp_path: Path) -> None:
     assert found == local(SMALL, True, {}, False)
 
 
-def test_a_task_that_no_owner_answers_does_not_take_all_to_be_known(tmp_path: Path) -> None:
-    """Else a level of which all answers are lost would be the last, and everything would hold."""
+def test_a_task_keeps_nothing_that_is_not_known_to_be_whole(tmp_path: Path) -> None:
+    """A level of which all answers are lost would be the last, and everything would hold; a state that was altered
+    where it lay would be explored for the one that was found."""
     explorer = to_depth(tmp_path, 4)
     level, task, storage = explorer.level, explorer.question, explorer.storage
     assert level is not None
     storage.create(checkpoints.folder_of(5))
     rows = [row for source in range(task.parts) for row in expand.expanded(task, storage, level, source)]
-    answers = [row for row in absorb.absorbed(task, storage, level, rows) if "answers" not in row]
+    answers = list(absorb.absorbed(task, storage, level, rows))
     with pytest.raises(RuntimeError, match="owners said of 0 states what is new"):
+        list(keep.kept(task, storage, level, [row for row in answers if "answers" not in row]))
+    assert list(keep.kept(task, storage, level, answers))
+    path = tmp_path / next(row["candidates"].name for row in rows if row.get("candidates", keep.NOTHING).count)
+    at = path.read_bytes().rindex(b"\1")
+    flip(path, at)
+    with pytest.raises(Damaged, match="found is damaged"):
+        list(keep.kept(task, storage, level, answers))
+    flip(path, at)
+    os.truncate(path, path.stat().st_size - 8)
+    with pytest.raises(Damaged, match="bytes, not"):
         list(keep.kept(task, storage, level, answers))
 
 
