@@ -63,6 +63,7 @@ NEEDS = {
     "roles": Need("datagrams", ("roles=",), nodes=2, features=frozenset({"roles"})),
     "maps": Need("", ("Map(",), nodes=2, features=frozenset({"maps"})),
     "timers": Need("", ("@fires(",), nodes=2, features=frozenset({"timers"})),
+    "clocks": Need("datagrams", ("clock(",), nodes=2, features=frozenset({"clocks"})),
     "binding": Need("", ("def takes_other(",), features=frozenset({"binding"})),
 }
 
