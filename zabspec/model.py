@@ -252,7 +252,9 @@ class Model:
     def own_world(self) -> tuple[ModuleType, ...]:
         """What stands between the world and the protocol: the functions that follow from its marks."""
         text = self.protocol.text
-        world = text.world(self.union, self.crashes, start=self.configuration.start, fails=self.fails)
+        world = text.world(
+            self.union, self.crashes, start=self.configuration.start, fails=self.fails, fields=self.parts.fields
+        )
         text.check_apart(
             (actor, *self.observing, self.world.text, crash_within, step_annotations, world, *self.disks.modules)
         )
