@@ -165,7 +165,7 @@ def test_safe_variant_is_exhausted_and_holds(v: Shown) -> None:
 def test_the_protocol_itself_holds_there(v: Shown) -> None:
     c = v.base
     if left_out(v):
-        pytest.skip("its largest space, which docs/exhaustion.md tells of: with ZABCHECK_EVERY")
+        pytest.skip("its largest space, which docs/explanation/performance.md tells of: with ZABCHECK_EVERY")
     result = explored(c)
     assert looked_through(c, result)
     assert not result.error
