@@ -10,6 +10,7 @@ from types import ModuleType
 from zabspec import history, passes
 from zabspec.authoring.alternatives import MOST
 from zabspec.authoring.checks import check_fields
+from zabspec.authoring.closing import leaves_open
 from zabspec.authoring.declaration import ConfigError
 from zabspec.authoring.glue import ELECTIONS
 from zabspec.authoring.quorums import system_for
@@ -284,9 +285,25 @@ class Model:
 
     @property
     def leaving(self) -> tuple[ModuleType, ...]:
-        """What stands for a connection that the text may leave open; not where a reduction needs to know the text."""
-        own = self.world.name == CONNECTIONS and not self.protocol.declared.bounded_by_world
-        return (left_open,) if own else ()
+        """What stands for a connection that the text may leave open; a text that does not, and that its world bounds,
+        has what reductions know."""
+        if self.world.name != CONNECTIONS:
+            return ()
+        return (left_open,) if self.leaves_open or not self.protocol.declared.bounded_by_world else ()
+
+    @cached_property
+    def leaves_open(self) -> str:
+        """Where the text may leave an end of a connection open; nothing: it closes each first, which is shown of texts
+        that their world bounds, and tests show of those of this project."""
+        text, c = self.protocol.text, self.configuration
+        if text.released or not self.protocol.declared.bounded_by_world:
+            return ""
+        if self.protocol.disks:
+            return "processes fail inside what they do"
+        start = next((s.function.__name__ for s in self.protocol.declared.starts if s.name == c.start), "")
+        volatile = {f.name for f in self.parts.fields if f.role is Role.VOLATILE}
+        shown = sorted(volatile & {"role", "leader"})
+        return leaves_open(vars(text.module), self.protocol.overrides(c.variant), start, shown)
 
     @property
     def world_text(self) -> tuple[ModuleType, ...]:

@@ -123,6 +123,9 @@ REFUSED = {  # what is replaced, by what, the line that is named (empty: where i
         'ghost("pairs"',
         "pairs has 2 axes of processes, one behind the other, and there may be 1, as it is a ghost",
     ),
+    "a bag on a disk": (
+        'stored("last", last(size)', 'on_disk("last", Seq(last(size), 2, bag=True)', "", "last is a bag on a disk"
+    ),
     "a map in a message": ('{"number": Int(0, 1)}', '{"number": Map(2, Int(0, 1))}', "", "ASK.number is a map"),
     "a key of another role": ("s.times[p][source] += 1", "s.times[p][p] += 1", "", "whose keys are of role client"),
     "a part of another role": ("Last(who=source", "Last(who=p", "", "Last.who takes a process of role client"),
@@ -135,7 +138,7 @@ REFUSED = {  # what is replaced, by what, the line that is named (empty: where i
 @pytest.mark.parametrize("what", REFUSED)
 def test_a_wrong_use_is_refused_with_its_line(what: str, tmp_path: Path) -> None:
     old, new, where, said = REFUSED[what]
-    path = written(tmp_path, ("Int, Map,", "Bool, Int, Map, SetOf, forget, ghost,"), (old, new))
+    path = written(tmp_path, ("Int, Map,", "Bool, Int, Map, Seq, SetOf, forget, ghost, on_disk,"), (old, new))
     lines = Path(path).read_text().split("\n")
     line = next(k for k, text in enumerate(lines, 1) if (where or new) in text)
     with pytest.raises((LanguageError, ConfigError), match=f"once.py:{line}: .*{said}"):

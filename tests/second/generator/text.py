@@ -548,18 +548,19 @@ class Builder:
             to = f', to="{"leader" if mail.up else "follower"}"' if self.ends else ""
             mails.append(f'        Message("{mail.name}", {{{parts}}}{to}),')
         messages = ["def messages(size):", "    return [", *mails, "    ]"]
-        named = [(r.name, r.declared) for r in words.records] + [(r.name, r.declared) for r in words.rows]
-        types = ["def types(size):", f"    return {{{', '.join(f'{name!r}: {text}' for name, text in named)}}}"]
+        kinds = [(r.name, r.declared) for r in words.records] + [(r.name, r.declared) for r in words.rows]
+        types = ["def types(size):", f"    return {{{', '.join(f'{name!r}: {text}' for name, text in kinds)}}}"]
         given = ["state=state", "messages=messages", f"budgets={self.declared_budgets!r}", *self.declared]
-        given += ["types=types"] if named else []
+        given += ["types=types"] if kinds else []
         room = self.room if self.room is not None else str(8 if words.disks else 14)
         given += [f"flight=lambda size: {room}"] if room else []
         if words.world == "connections":
             given.append('world="connections"')
         whole = ["PROTOCOL = declare(", "    __name__,", *(f"    {g}," for g in given), ")"]
-        pieces = [constants, state, messages, *([types] if named else []), *self.parts, whole]
+        pieces = [constants, state, messages, *([types] if kinds else []), *self.parts, whole]
         body = "\n\n\n".join("\n".join(lines) for lines in pieces if lines) + "\n"
-        used = [n for n in NAMES if n in set(tokens(body)) and f"def {n}(" not in body]
+        named = set(tokens(body))
+        used = [n for n in NAMES if n in named and f"def {n}(" not in body]
         head = HEAD.format(seed=self.seed, names="\n    ".join(f"{n}," for n in used))
         if self.roles:
             head = head.replace("from zabcheck.language", "from typing import NewType\n\nfrom zabcheck.language", 1)
