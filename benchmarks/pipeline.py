@@ -109,7 +109,7 @@ def pipeline(folder: Path, events: int, runs: int, master: str) -> None:
         whole = {sum(n for p, _, n in found if p == name) for name in {p for p, *_ in found}}
     wanted = len(range(7, runs, BROKEN))
     total = [n for p, v, n in found if (p, v) == ("total-order", "violated")]
-    print(f"{count:,} events of {runs:,} runs; {bad:,} verdicts violated; a worker held at most {memory.most:,} MiB")
+    print(f"{count:,} events of {runs:,} runs; {bad:,} verdicts violated; {memory}")
     print(
         "as it has to be" if whole == {runs} and total == [wanted] else f"NOT AS IT HAS TO BE: {whole} {total} {wanted}"
     )

@@ -16,6 +16,7 @@ from zabspec.authoring.quorums import system_for
 from zabspec.configuration import UNSET, Parameters
 from zabspec.language import NODE, Bool, Field, Int, MessageUnion, Record, Role, Schema
 from zabspec.language.program import Program
+from zabspec.properties import ProgressProperty
 from zabspec.protocols.registry import NAMES, PROTOCOLS, Parts, Protocol, Sizes
 from zabspec.roles import roles_of
 from zabspec.worlds import actor, crash_within, left_open, priority, step_annotations
@@ -167,6 +168,11 @@ class Model:
     def world(self) -> World:
         return self.protocol.world
 
+    def may_wait(self, goal: ProgressProperty) -> range:
+        """The processes that a progress property is of: all, or those of its role."""
+        roles = roles_of(self.configuration.roles)
+        return roles.by_type[goal.role].members if roles and goal.role else range(self.configuration.nodes)
+
     def spends(self, kind: StepKind, which: int) -> str:
         """The budget that a step costs; empty: none.
 
@@ -246,7 +252,9 @@ class Model:
     def own_world(self) -> tuple[ModuleType, ...]:
         """What stands between the world and the protocol: the functions that follow from its marks."""
         text = self.protocol.text
-        world = text.world(self.union, self.crashes, start=self.configuration.start, fails=self.fails)
+        world = text.world(
+            self.union, self.crashes, start=self.configuration.start, fails=self.fails, fields=self.parts.fields
+        )
         text.check_apart(
             (actor, *self.observing, self.world.text, crash_within, step_annotations, world, *self.disks.modules)
         )

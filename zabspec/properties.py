@@ -72,6 +72,7 @@ class ProgressProperty:
         key: what the function is called in a program, if not by its name.
         holds_with: the variant under which it holds, of a protocol that violates it; empty: none is known.
         default: whether it is judged unless progress properties are named.
+        role: the type of the role whose processes may wait; empty: any may.
     """
 
     name: str
@@ -80,6 +81,7 @@ class ProgressProperty:
     key: str = ""
     holds_with: str = ""
     default: bool = True
+    role: str = ""
 
     @property
     def called(self) -> str:

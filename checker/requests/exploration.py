@@ -87,7 +87,7 @@ class ExploreRequest(BoundedRequest):
                     raise RequestError(f"--{name} is for --engine spark")
             if self.checkpoint and self.engine == "interpret":
                 raise RequestError("--checkpoint does not go with --engine interpret")
-        no_address(self, "checkpoint")
+            no_address(self, "checkpoint")
         if self.resume and not self.checkpoint:
             raise RequestError("--resume needs --checkpoint, the folder to go on from")
         if self.engine == "interpret" and self.threads is not None:

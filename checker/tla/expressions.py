@@ -266,7 +266,7 @@ class Expressions(Facts):
     def on_Call(self, e: t.Call, env: Env) -> Node:
         f = self.program.functions[e.function]
         if f.name in self.writers:
-            raise Untranslatable(f"{self.where(e)}: {f.name} changes the state inside a condition")
+            raise Untranslatable(f"{self.where(e)}: {f.called} changes the state inside a condition")
         if any(self.word(a, env) is not None for a in e.args) or self.of_variables(e, env):
             return self.inlined(f, e, env)
         return Text(self.called(f, e, env))

@@ -26,6 +26,7 @@ HOLDS = {
     "chain_replication": ({"budgets": "puts=2,reads=1"}, 47, "a process is compared with the number 0"),
     "fenced_lock": ({"budgets": "client=1,acquires=2,expiries=1,writes=2"}, 190, ""),
     "lease": ({"budgets": "ticks=2,asks=2"}, 199, ""),
+    "drifting_lease": ({"budgets": "drift=0"}, 162, ""),
     "two_phase_commit": ({}, 45, ""),
     "raft_election": ({"nodes": 2, "crashes": 0, "budgets": "elections=2"}, 17, ""),
 }
@@ -36,6 +37,7 @@ BREAKS = {
     ("leader_lease", "late"): ({"nodes": 2, "budgets": "ticks=2,asks=2"}, "one-leader", 12),
     ("chain_replication", "anywhere"): ({"budgets": "puts=1,reads=1"}, "reads-are-done", 2),
     ("lease", "late"): ({}, "one-holder", 8),
+    ("drifting_lease", "late"): ({"budgets": "drift=0"}, "one-holder", 9),
     ("two_phase_commit", "hasty"): ({}, "agreement", 7),
     ("fenced_lock", "unfenced"): ({"budgets": "acquires=2,expiries=1,writes=2"}, "fencing", 11),
     ("raft_election", "generous"): ({"nodes": 2, "crashes": 0, "budgets": "elections=2"}, "election-safety", 6),

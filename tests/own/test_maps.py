@@ -86,6 +86,29 @@ REFUSED = {  # what is replaced, by what, the line that is named (empty: where i
         "range(s.sent[p])",
         "sent may be NOTHING",
     ),
+    "passed as a number": (
+        "is_new(s, p, source, m.number):", "is_new(s, p, source, s.last[p].number):", "",
+        r"Last.number may be NOTHING, and is_new calculates with its number",
+    ),
+    "NOTHING itself passed": (
+        "is_new(s, p, source, m.number):", "is_new(s, p, source, NOTHING):", "",
+        "NOTHING is passed, and is_new calculates with its number",
+    ),
+    "passed on": (
+        "    return s.served[p][c] == NOTHING or s.served[p][c] < number\n",
+        "    return newer(s, p, number, 0)\n\n\ndef newer(s: State, p: Server, one: int, other: int) -> bool:\n"
+        "    v = one\n    return v > other\n\n\ndef is_old(s: State, p: Server, c: Client) -> bool:\n"
+        "    return not is_new(s, p, c, s.last[p].number)\n\n\n@action(budget='requests')\n"
+        "def forgets(s: State, p: Server) -> None:\n    for c in processes(s, Client):\n"
+        "        if is_old(s, p, c):\n            s.times[p][c] = 0\n",
+        "not is_new(", "Last.number may be NOTHING, and is_new calculates with its number",
+    ),
+    "given back": (
+        "    return s.served[p][c] == NOTHING or s.served[p][c] < number\n",
+        "    return latest(s, p, c) < number\n\n\ndef latest(s: State, p: Server, c: Client) -> int:\n"
+        "    return s.served[p][c]\n",
+        "latest(s, p, c) < number", "what latest gives back may be NOTHING where it is calculated with",
+    ),
     "another test": ("s.served[p][c] != NOTHING and", "s.times[p][c] > 0 and", "", "served may be NOTHING"),
     "an optional truth value": ('Maybe(Int(0, 1)), "the number', 'Maybe(Bool()), "the number', "", "not Bool"),
     "an optional process": ('Maybe(Int(0, 1)), "the', 'Maybe(NodeId.of(3)), "the', "", "optional as it is, by NOBODY"),
@@ -126,10 +149,27 @@ def test_what_a_test_shows_is_there_is_calculated_with(tmp_path: Path) -> None:
     if v == NOTHING or v + 1 > 1:
         return
     s.sent[p] = max(v + 1, 1) if s.sent[p] == NOTHING or s.sent[p] < 1 else 0
+    if s.sent[p] != NOTHING:
+        v = s.sent[p]
+    w = latest(s, p)
+    if w != NOTHING and (v == NOTHING or v > w + compared(s, p, s.sent[p], w)):
+        w = 0
     some = s.sent[p] if s.sent[p] != NOTHING else 0
     s.sent[p] = min(some, (s.sent[p] if s.sent[p] != NOTHING else 1) + 0)
 """
-    path = written(tmp_path, (old, new))
+    helpers = """def latest(s: State, p: Client) -> int:
+    return s.sent[p]
+
+
+def compared(s: State, p: Client, one: int, other: int) -> int:
+    if one == NOTHING:
+        return other + 1
+    return one - 1
+
+
+@action(budget="requests")
+def ask("""
+    path = written(tmp_path, (old, new), ('@action(budget="requests")\ndef ask(', helpers))
     Compiled(Model(Configuration(path)), (), False)  # the front end takes it
 
 

@@ -81,7 +81,8 @@ def user_world(declaration: Declaration, program: Program, request: dict[str, An
     model = Model(
         program=program,
         size=size,
-        fields=list(declaration.state(size)),
+        fields=[g for f in declaration.state(size) for g in (f, f.ended_by) if g is not None],
+        drift=amounts[declaration.drift] if isinstance(declaration.drift, str) else declaration.drift,
         messages=messages,
         network=networks.index(network),
         amounts=amounts,

@@ -162,6 +162,20 @@ def timer(name: str, doc: str = "", of: str = "") -> Field:
     return Field(name, Bool(), Role.VOLATILE, (NODE,), doc)
 
 
+def clock(name: str, most: int, doc: str = "", of: str = "", kept: bool = False, widen: str = "") -> Field:
+    """Declare a clock of each process (T1)."""
+    field = Field(name, Int(0, most), Role.PERSISTENT if kept else Role.VOLATILE, (NODE,), doc)
+    field.clock_of = of
+    return field
+
+
+def lease(name: str, kind: Any, most: int, doc: str = "", of: str = "", kept: bool = False, widen: str = "") -> Field:
+    """Declare a field that a clock beside it ends (T1)."""
+    field = Field(name, kind, Role.PERSISTENT if kept else Role.VOLATILE, (NODE,), doc)
+    field.ended_by = clock(f"{name}_left", most, of=of, kept=kept)
+    return field
+
+
 def ghost(name: str, kind: Any, doc: str = "", *axes: Any, reading: str = "") -> Field:
     """Declare a ghost; how a person reads it says nothing of it."""
     return _field(name, kind, Role.GHOST, axes, doc)
@@ -217,6 +231,7 @@ class Declaration:
     epochs: Callable | None = None
     flight: Callable | None = None
     unforced: int = 4
+    drift: Any = None
     world: str = "datagrams"
     elects: Any = ()
     starts: Any = ()

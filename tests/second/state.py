@@ -36,6 +36,8 @@ class Field:
 
     def __init__(self, name: str, kind: Kind, role: Role, axes: Any = (), doc: str = "", on_disk: bool = False) -> None:
         self.name, self.kind, self.role, self.axes, self.doc, self.on_disk = name, kind, role, axes, doc, on_disk
+        self.clock_of: str | None = None  # of a clock, whose it is: a role's, or everybody's (T2); None: it is none
+        self.ended_by: Field | None = None  # of a lease, its clock (T1)
         self.derived = False  # whether its axes are zabcheck's
         self.group, self.key = ("ghosts" if role is Role.GHOST else "fields"), name
         self.dims: tuple[int, ...] = ()

@@ -9,7 +9,7 @@ from typing import Any
 from tests.second.disks import Disks
 from tests.second.history import History
 from tests.second.kinds import NO_MESSAGE, NOBODY, Bool, Fault, Int, Letter, MessageUnion
-from tests.second.language import Size
+from tests.second.language import Mark, Size
 from tests.second.load import Program
 from tests.second.state import NODE, Field, Layout, Role, part
 
@@ -30,6 +30,7 @@ class Model:
     up: int  # capacities of the network
     down: int
     unforced: int
+    drift: int | None = None  # by how much clocks differ (T1); None: there are none
     user: bool = True
     keeps_down: bool = False  # the protocol says itself who is down (F1)
     transactions: bool = False
@@ -85,6 +86,7 @@ class World(Disks, History):
             self.faults = amounts.get("crashes", 0) > 0
         budgets = [*self.BUDGETS, *(["power_losses"] if self.disks else []), *model.own]
         fields = [*model.fields, *self.network_fields()]
+        fields += [Field("clock_ahead", Int(0, model.drift), Role.ENVIRONMENT, (NODE,))] if model.drift else []
         fields += [
             part(f"{b}_left", Int(0, amounts.get(b, 0)), Role.BUDGET, "budgets", key=b) for b in dict.fromkeys(budgets)
         ]
@@ -97,6 +99,9 @@ class World(Disks, History):
             for name, mark, _ in self.program.marked("action")
             if mark.fair and not mark.budget
         }
+        self.clocks = [f for f in model.fields if f.clock_of is not None]
+        if self.clocks:
+            self.fair["action:clock-ticks"] = Mark("action", "clock-ticks")
         self.changes = self._steps("environment")
         self.layout = Layout(fields, self.n, self._constants())
         self.left = {b: self.layout.offset[f"{b}_left"] for b in budgets}
@@ -118,7 +123,11 @@ class World(Disks, History):
         constants = {name.upper(): amount for name, amount in (model.amounts | model.counts).items()}
         constants |= {"NODES": self.n, "TXNS": model.size.txns}
         constants |= {} if model.size.system or model.counts else {"MAJORITY": model.size.majority}
-        constants |= {"EPOCHS": model.size.epochs, "ACTIONS": len(self.actions), "CHANGES": len(self.changes)}
+        constants |= {
+            "EPOCHS": model.size.epochs,
+            "ACTIONS": len(self.actions) + bool(self.clocks),
+            "CHANGES": len(self.changes),
+        }
         constants |= {"NETWORK": model.network, "FLIGHT": model.up, "UP": model.up, "DOWN": model.down}
         constants |= {"IMAGES": model.unforced + 1, "ELECTS": int(bool(model.elects)), "LITERAL": int(model.literal)}
         return constants | ANNOTATIONS | {"accepts": 0, "accept_epoch": 0}
@@ -322,6 +331,8 @@ class World(Disks, History):
     def _common_steps(self) -> Iterator[Step]:
         abcasts = self.model.transactions and self.s.abcasts < self.model.size.txns
         for p in range(self.n):
+            if self.clocks and self.may_tick(p):
+                yield Step("action:clock-ticks", 20, lambda p=p: self.tick(p), p)
             if not self.up(p):
                 yield Step("recover", 9, lambda p=p: self.recover(p), p, fails=True)
                 continue
@@ -339,6 +350,43 @@ class World(Disks, History):
         for label, budget, when, function in self.changes:
             if self.has_left(budget) and (when is None or when(self.s)):
                 yield Step(label, 21, lambda b=budget, f=function: self.change(b, f))
+
+    def ticking(self) -> list[int]:
+        """The processes that have a clock (T2)."""
+        whose = {f.clock_of for f in self.clocks}
+        roles = zip(self.model.counts, self.model.ranges.values(), strict=True)
+        return [*range(self.n)] if "" in whose else [p for role, members in roles if role in whose for p in members]
+
+    def may_tick(self, p: int) -> bool:
+        """Whether the clock of p may go on (T3)."""
+        if not self.model.drift:
+            return any(getattr(self.s, f.name)[p] > 0 for f in self.clocks)
+        return p in self.ticking() and self.s.clock_ahead[p] < self.model.drift
+
+    def tick(self, p: int) -> None:
+        """Let the clock of p go on by one, without drift those of all (T3, T4)."""
+        self.handling = False
+        try:
+            if self.model.drift:
+                now = {q: self.s.clock_ahead[q] + (q == p) for q in self.ticking()}
+                slowest = min(now.values())
+                for q, ahead in now.items():
+                    self.s.clock_ahead[q] = ahead - slowest
+            for q in [p] if self.model.drift else range(self.n):
+                self.count_down(q)
+        finally:
+            self.handling = True
+
+    def count_down(self, p: int) -> None:
+        """Make the clocks of p smaller, and end the leases whose time is up (T4)."""
+        for f in self.clocks:
+            left = getattr(self.s, f.name)
+            if left[p] > 0:
+                left[p] -= 1
+                for ended in self.model.fields:
+                    if ended.ended_by is f and left[p] == 0:
+                        place = self.layout.offset[ended.name] + p
+                        self.cells[place] = self.low[place]
 
     def may_lead(self, p: int) -> bool:
         """Whether the world lets p abcast."""

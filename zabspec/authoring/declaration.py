@@ -36,12 +36,14 @@ __all__ = [
     "Start",
     "Variant",
     "action",
+    "clock",
     "declare",
     "environment",
     "environment_step",
     "fires",
     "ghost",
     "invariant",
+    "lease",
     "observation",
     "on_disk",
     "progress",
@@ -51,6 +53,8 @@ __all__ = [
     "timer",
     "volatile",
 ]
+
+MOST_TICKS = 255  # that a clock is set to
 
 # What marks take, as tools see it: what acts for a process of some kind, what the environment does, and what looks.
 S = TypeVar("S")
@@ -258,6 +262,32 @@ def timer(name: str, doc: str, of: str = "") -> Field:
     `s.lease[p] = True` arms it. Once armed it may fire at any time: what it does is marked `@fires("lease")`. A crash
     forgets it."""
     return Field(name, Bool(), Role.VOLATILE, (NODE,), doc, of=of, timer=True)
+
+
+def clock(name: str, most: int, doc: str, of: str = "", kept: bool = False, widen: str = "") -> Field:
+    """A clock of each process, or of each of a role, that counts down: `s.wait[p] = 3` sets it to three ticks, at most
+    `most`, and it has run out at 0. A crash forgets it, unless it is `kept`; then it goes on while the process is down.
+    `widen`: the flag of the budget that `most` follows from."""
+    check_ticks(f"clock {name}", most)
+    return Field(name, Int(0, most, widen), Role.PERSISTENT if kept else Role.VOLATILE, (NODE,), doc, of=of, clock=True)
+
+
+def lease(name: str, kind: Kind, most: int, doc: str, of: str = "", kept: bool = False, widen: str = "") -> Field:
+    """A lease: a field of each process, or of each of a role, with a clock beside it: `s.holder[p] = q` gives it, and
+    `s.holder_left[p] = 3` for three ticks, at most `most`. With the last of them it goes back to how it begins. `kept`,
+    `widen`: as of a clock."""
+    check_ticks(f"lease {name}", most)
+    role = Role.PERSISTENT if kept else Role.VOLATILE
+    return Field(name, kind, role, (NODE,), doc, of=of, lasts=most, lasts_widen=widen)
+
+
+def check_ticks(what: str, most: object) -> None:
+    """
+    Raises:
+        ProtocolError: so many ticks there cannot be.
+    """
+    if not isinstance(most, int) or isinstance(most, bool) or not 1 <= most <= MOST_TICKS:
+        raise ProtocolError(f"{what} is set to 1 to {MOST_TICKS} ticks, not {most!r}")
 
 
 def ghost(name: str, kind: Kind | Map, doc: str, *axes: str | int, reading: str = "") -> Field:
@@ -579,6 +609,8 @@ class Declaration:
             processes are alike.
         nodes: how many processes unless a question says otherwise.
         network: which network unless a question says otherwise.
+        drift: by how many ticks the clocks of processes may differ, or the name of a budget, whose amount it is. None:
+            there are no clocks.
         variants: the protocol with one rule changed; or the name of the module whose `VARIANTS` has them.
         transactions: it abcasts and abdelivers, and is judged by the properties of atomic broadcast.
         epochs: of such a protocol, from a size to the largest epoch; None: as many as there are processes.
@@ -620,6 +652,7 @@ class Declaration:
     roles: Mapping[str, int] = field(default_factory=dict)
     nodes: int = 3
     network: str = ""
+    drift: int | str | None = None
     variants: Sequence[Variant] | str = ()
     transactions: bool = False
     epochs: Callable[[Size], int] | None = None

@@ -6,8 +6,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType, MappingProxyType
 
+from zabspec.authoring.clocks import TICKS, clock_text
 from zabspec.authoring.declaration import Action, Declaration
 from zabspec.language.kinds import MessageUnion
+from zabspec.language.schema import Field
 from zabspec.language.sentences import MARK
 from zabspec.worlds.steps import CONNECTIONS
 
@@ -48,12 +50,19 @@ BY_ROLE: Mapping[str, tuple[str, str]] = {
 
 
 def world_text(
-    text: Marked, union: MessageUnion, down: bool, budgets: Iterable[str], start: str, absent: Collection[str] = ()
+    text: Marked,
+    union: MessageUnion,
+    down: bool,
+    budgets: Iterable[str],
+    start: str,
+    absent: Collection[str] = (),
+    fields: Iterable[Field] = (),
 ) -> str:
     """The functions between a text and its world.
 
     Args:
         absent: budgets that the state does not have; a step that spends one is never possible.
+        fields: of the text, at the size that it is asked of.
     """
     filled = [f"    s.{name}_left = s.{name.upper()}" for name in budgets]
     parts = [
@@ -80,6 +89,10 @@ def world_text(
     elif text.receipts:
         parts.append(received("on_message", text.receipts, union, "p, source, ", text.receivers))
     parts += by_role(text.hooks)
+    if TICKS in text.actions:
+        parts += clock_text(fields)
+        parts.append(f"def goes_on(s: State, k: int) -> bool:\n    return k == {text.actions.index(TICKS)}")
+        parts[0] += "\n\nfrom zabspec.language.lang import NOBODY"
     if text.declared.roles:
         parts[0] += "\n\nfrom zabspec.language.lang import forget, is_a"
     return "\n\n\n".join(parts) + "\n"

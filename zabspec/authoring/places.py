@@ -15,7 +15,7 @@ from zabspec.language.source import known_tree
 
 __all__ = ["misdeclared", "place_of", "with_place"]
 
-FIELDS = ("stored", "on_disk", "volatile", "timer", "ghost", "environment", "Field")
+FIELDS = ("stored", "on_disk", "volatile", "timer", "clock", "lease", "ghost", "environment", "Field")
 
 
 def misdeclared(name: str, what: tuple[str, ...], reason: str) -> ProtocolError:

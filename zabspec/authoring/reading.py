@@ -37,6 +37,16 @@ from zabspec.authoring.checks import (
     is_ours,
     read_by,
 )
+from zabspec.authoring.clocks import (
+    AHEAD,
+    TICKS,
+    ahead_field,
+    check_clocks,
+    check_drift,
+    drift_of,
+    refuse_unset,
+    with_clocks,
+)  # fmt: skip
 from zabspec.authoring.declaration import Action, Declaration, ProtocolError, Size, Variant
 from zabspec.authoring.files import failed, read_file
 from zabspec.authoring.glue import BY_ROLE, Marked, asks_of_messages, every_message, name_of_every, world_text
@@ -66,6 +76,7 @@ WRITTEN = frozenset(
         "abcasts_left",
         "may_act",
         "on_act",
+        "goes_on",
         "crashes_spent",
         "power_losses_spent",
         "may_change",
@@ -177,6 +188,8 @@ class ProtocolSource:
         oracle: the modules that stand in its world's place: whom a leader oracle may name.
         hooks, receivers: with roles, as of `Marked`.
         typed: with roles, the functions in which processes are told apart by their roles.
+        assigned: with clocks, the fields that functions of the source assign to.
+        asks_ahead: with clocks, where a function asks how far clocks are ahead; None: nowhere.
         sent_to: over connections, by kind of message the ends that it is sent to; of a released protocol nothing, its
             messages say so.
         released: it is of this project and changes with releases of zabcheck only: tests have checked it, no run does
@@ -206,6 +219,8 @@ class ProtocolSource:
     hooks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     receivers: Mapping[str, str] = field(default_factory=dict)
     typed: tuple[FunctionType, ...] = ()
+    assigned: frozenset[str] = frozenset()
+    asks_ahead: Place | None = None
     oracle: tuple[ModuleType, ...] = ()
     released: bool = False
 
@@ -246,7 +261,7 @@ class ProtocolSource:
         Raises:
             ProtocolError: it fails, or makes something else.
         """
-        fields = tuple(self._asked("state", self.declared.state, size, Field))
+        fields = tuple(with_clocks(self._asked("state", self.declared.state, size, Field)))
         messages = tuple(self._asked("messages", self.declared.messages, size, Message))
         try:
             types = dict(self.declared.types(size))
@@ -258,6 +273,8 @@ class ProtocolSource:
             messages = tuple(replace(m, to=self._only_end(m)) for m in messages)
         if self.unheard:
             raise with_place(self.name, self.unheard)
+        if drift := drift_of(self.name, self.declared, size):
+            fields += (ahead_field(drift),)
         return fields, messages, types
 
     def _only_end(self, message: Message) -> str:
@@ -278,6 +295,8 @@ class ProtocolSource:
             check_replicas(self.name, self.declared, fields)
         check_of(self.name, fields, messages, tuple(self.declared.roles))
         self._check_timers(fields)
+        check_clocks(self.name, self.declared, fields)
+        refuse_unset(self.name, fields, self.assigned, self.asks_ahead)
         if self.declared.roles:
             roles, by_name = tuple(self.declared.roles), {f.__name__: f for f in self.typed}
             parts = {f.name: f for f in fields}, {m.name: m for m in messages}
@@ -511,7 +530,13 @@ class ProtocolSource:
                 raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
 
     def world(
-        self, union: MessageUnion, down: bool, filled: tuple[str, ...] = (), start: str = "", fails: bool = True
+        self,
+        union: MessageUnion,
+        down: bool,
+        filled: tuple[str, ...] = (),
+        start: str = "",
+        fails: bool = True,
+        fields: tuple[Field, ...] = (),
     ) -> ModuleType:
         """What stands between the text and its world, as a module of generated text.
 
@@ -521,12 +546,13 @@ class ProtocolSource:
             filled: the budgets to begin with; none: those that the world does not know itself.
             start: the state that runs begin in; empty: the one that the fields begin with.
             fails: whether processes fail that have something on disks: else no power is lost, by no step of the text.
+            fields: its fields at the size that is asked of, of which clocks follow.
         """
         own = filled or tuple(name for name in self.budgets if name not in BUDGETS)
         marked = Marked(
             self.declared, self.actions, self.changes, self.receipts, self.hooks, self.receivers
         )  # fmt: skip
-        text = world_text(marked, union, down, own, start, () if fails else ("power_losses",))
+        text = world_text(marked, union, down, own, start, () if fails else ("power_losses",), fields)
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         file = f"<what {self.name} is to its world {digest}>"
         module = ModuleType(f"world_of_{self.module.__name__}_{digest}")
@@ -741,7 +767,11 @@ class _Reader:
         changes = tuple(f.made_change for f in given if hasattr(f, "made_change"))
         source = Path(self.name).name if self.name.endswith(".py") else self.name
         claims = tuple(replace(f.claim, source=source) for f in given if hasattr(f, "claim"))
-        goals = tuple(replace(f.progress_property, source=source) for f in given if hasattr(f, "progress_property"))
+        goals = tuple(
+            replace(f.progress_property, source=source, role=self.role_of(f))
+            for f in given
+            if hasattr(f, "progress_property")
+        )
         observations = tuple(f for f in given if hasattr(f, "observes"))
         receipts = self.receipts()
         marked = Marked(self.declared, actions, changes, receipts)
@@ -754,6 +784,8 @@ class _Reader:
         names |= {n for n in self.instead if n in ACTING}  # hooks that a variant alone says
         for a in (*actions, *changes):
             vars(a.function).setdefault("paper_step", a.name)
+        if self.declared.drift is not None:
+            actions += (TICKS,)
         shown = {f.__name__: self.observation(f) for f in observations}
         claims, through, quantified = self.of_every_message(claims, apart)
         return ProtocolSource(
@@ -762,7 +794,7 @@ class _Reader:
             self.variants, "is_down" in self.functions,
             {kind: frozenset(s.to for s in self.sent if s.kind == kind) for kind in kinds},
             self.hooks, {kind: role for kind, f in receipts.items() if (role := self.role_of(f))},
-            self.typed_by_role(),
+            self.typed_by_role(), *self.asked_of_clocks(),
             tuple(self.named(name) for name in (self.declared.oracle,) if name), self.read.released,
         )  # fmt: skip
 
@@ -787,6 +819,23 @@ class _Reader:
         """With roles, the functions of the source and those that stand in."""
         stand_in = [f for functions in self.instead.values() for f in functions]
         return tuple(dict.fromkeys((*self.functions.values(), *stand_in))) if self.roles else ()
+
+    def asked_of_clocks(self) -> tuple[frozenset[str], Place | None]:
+        """With clocks, the fields that functions of the source assign to, and where one asks how far clocks are
+        ahead."""
+        if self.declared.drift is None:
+            return frozenset(), None
+        stand_in = [f for functions in self.instead.values() for f in functions]
+        assigned: set[str] = set()
+        asks: Place | None = None
+        for f in dict.fromkeys((*self.functions.values(), *stand_in)):
+            for part in ast.walk(self.node(f)):
+                match part:
+                    case ast.Subscript(value=ast.Attribute(attr=name), ctx=ast.Store()):
+                        assigned.add(name)
+                    case ast.Attribute(attr=name) if name == AHEAD and asks is None:
+                        asks = Place(f.__code__.co_filename, part.lineno)
+        return frozenset(assigned), asks
 
     @cached_property
     def roles(self) -> Mapping[str, str]:
@@ -848,6 +897,7 @@ class _Reader:
         check_world(self.name, self.declared, self.functions)
         check_budgets(self.name, self.declared, (name for name, b in BUDGETS.items() if self.declared.world in b.usual))
         self.check_actions(actions, changes)
+        check_drift(self.name, self.declared, actions)
         self.check_claims(claims)
         self.check_goals(goals)
         self.check_starts(starts)
@@ -1021,12 +1071,11 @@ class _Reader:
     def check_goals(self, goals: Iterable[ProgressProperty]) -> None:
         for g in goals:
             asked, over = self.annotations(g.waits), self.declared.world == CONNECTIONS
-            if (
-                asked not in (["State", "Node"], ["State", "Node", "Node"][: 2 + over])
-                or self.returned(g.waits) != "bool"
-            ):
-                named = ", or (s: State, p: Node, named: Node) -> bool" if over else ""
-                raise self.fail(g.waits, f"a progress property is (s: State, p: Node) -> bool{named}")
+            taken = [["State", kind] for kind in ("Node", *self.roles)] + [["State", "Node", "Node"]] * over
+            if asked not in taken or self.returned(g.waits) != "bool":
+                more = ", or (s: State, p: Node, named: Node) -> bool" if over else ""
+                more = f", or p: {', p: '.join(self.roles)}" if self.roles else more
+                raise self.fail(g.waits, f"a progress property is (s: State, p: Node) -> bool{more}")
             if not (g.waits.__doc__ or "").strip():
                 raise self.fail(g.waits, f"{g.name} has no docstring: it states in words what is waited for")
 

@@ -16,7 +16,7 @@ from zabspec.language.diagnostics import place_at
 from zabspec.language.error_sites import ENVELOPE, NO_ENTRY, SHIFTED, TOO_WIDE
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
-from zabspec.language.optional import is_optional
+from zabspec.language.optional import origins, passes_nothing
 from zabspec.language.place import Place
 from zabspec.language.reference import BY_ZERO, NO_PROCESS
 from zabspec.language.schema import NODE, Field, Layout, Role
@@ -77,6 +77,7 @@ class Context(Protocol):
     program: t.TypedProgram
     writers: dict[str, bool]
     roles: Mapping[str, OfRole]
+    has_optional: bool
 
     def type_of_annotation(self, name: str) -> t.AnyType | None:
         """The type an annotation names, if there is one."""
@@ -121,8 +122,8 @@ class Expressions:
         # what has to be done before the statement that is typed; None: its value may not be needed, or not be the first
         self.before: list[t.Stmt] | None = None
         self.sets = 0  # of processes, that were gone through so far
-        self.optional: set[str] = set()  # names of numbers that may be NOTHING
-        self.asks_optional = False  # it calculates with such a number, or asks for its order
+        self.optional: dict[str, frozenset[str]] = {}  # names of numbers that may be NOTHING, with where they are from
+        self.asks_optional = False  # it calculates with such a number, asks for its order, or gives it back
 
     # --- plumbing ----------------------------------------------------------------------------
 
@@ -581,7 +582,11 @@ class Expressions:
 
     def used_as_number(self, *values: t.Expr) -> None:
         """Values are calculated with, or compared by their order."""
-        self.asks_optional |= any(is_optional(value, self.optional) for value in values)
+        self.asks_optional |= any(self.origins(value) for value in values)
+
+    def origins(self, value: t.Expr) -> frozenset[str]:
+        """Where a number is from that may be NOTHING; nothing: it is no such number."""
+        return origins(value, self.optional, self.front.program.functions)
 
     def binary(self, op: type[ast.operator], left: t.Expr, right: t.Expr, node: ast.AST) -> t.Expr:
         symbol = BINARY.get(op)
@@ -703,6 +708,11 @@ class Expressions:
         if len(wanted) != len(node.args):
             raise self.fail(node, f"{name} takes {len(wanted)} arguments, and {len(node.args)} are given")
         args = [self.coerce(self.expr(a), kind, node) for a, kind in zip(node.args, wanted, strict=True)]
+        for (parameter, _), value, argument in zip(target.params, args, node.args, strict=False):
+            if parameter in target.wants:
+                if isinstance(value, t.Const) and ast.unparse(argument) == "NOTHING":
+                    raise self.fail(node, passes_nothing(target, parameter))
+                self.used_as_number(value)
         if self.is_handler:
             self.check_acts(key, target, args, node)
         may_choose = name == "choose" and (self.is_handler or self.surroundings)

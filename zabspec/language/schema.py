@@ -59,6 +59,10 @@ class Field:
     reading: str = ""  # how a person reads one of its entries, as `epoch {} served`; empty: by its name
     of: str = ""  # the role whose processes have it; the others hold the low end for ever; empty: all have it
     timer: bool = False  # it says whether a timer is armed
+    lasts: int = 0  # of a lease: for how many ticks it is given at most; 0: it is none
+    lasts_widen: str = ""  # the flag that widens that
+    clock: bool = False  # a clock, which each tick makes smaller, down to 0 (`zabspec/authoring/clocks.py`)
+    ends: str = ""  # of the clock of a lease: the field that goes back to its low end as it comes to 0
     keys: tuple[str, ...] = ()  # of each axis after that, the role whose processes are its keys; empty: any
 
     @property

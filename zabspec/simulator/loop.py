@@ -28,6 +28,7 @@ from zabspec.worlds.actor import (
     came_up,
     fill_budgets,
     fill_power_losses,
+    goes_on,
     is_down,
     may_abcast,
     may_act,
@@ -119,7 +120,7 @@ def tick(s: State) -> None:
             after_event(s)
     for p in range(s.NODES):
         for k in range(s.ACTIONS):
-            if not is_down(s, p) and its_turn(s, p, k) and may_act(s, p, k):
+            if (goes_on(s, k) or not is_down(s, p)) and its_turn(s, p, k) and may_act(s, p, k):
                 on_act(s, p, k)
                 after_event(s)
     s.doing = 0

@@ -148,7 +148,8 @@ class Cluster:
             Field("met_within", seen, Role.SCRATCH, (), "properties whose premise an event of the tick met"),
         )
         down = Field("crashed", Bool(), Role.GHOST, (NODE,), "it is down")
-        world = text.world(self.parts.union, not text.keeps_down, tuple(text.budgets), self.start, self.fails)
+        parts, budgets = self.parts, tuple(text.budgets)
+        world = text.world(parts.union, not text.keeps_down, budgets, self.start, self.fails, parts.fields)
         text.check_apart((actor, network, mail, self.parts_of.world.simulated, loop, world))
         kept = (*(() if text.keeps_down else (down,)), *left)
         return (world,), (*kept, *(judged if self.observed and text.judged_by_event else ()))

@@ -66,6 +66,11 @@ def power_losses_spent(s: State, k: int) -> int:
     return 0
 
 
+def goes_on(s: State, k: int) -> bool:
+    """Whether the k-th internal step of a process is one of its clock, which goes on while the process is down."""
+    return False
+
+
 def on_act_every(s: State, k: int) -> int:
     """In the simulator: about how many ticks lie between two of the k-th internal steps of a process."""
     return 8

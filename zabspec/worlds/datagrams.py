@@ -28,6 +28,7 @@ from zabspec.worlds.actor import (
     end_inside,
     fill_budgets,
     fill_power_losses,
+    goes_on,
     is_down,
     lose_power,
     may_abcast,
@@ -46,7 +47,16 @@ from zabspec.worlds.actor import (
     went_down,
 )
 from zabspec.worlds.crash_within import begin_broken_off, kind_broken_off, offer, offer_action, offer_receipt
-from zabspec.worlds.step_annotations import begin_step, emit, emit_alone, emit_nobodys, no_steps, peer_in, process_in
+from zabspec.worlds.step_annotations import (
+    begin_step,
+    emit,
+    emit_alone,
+    emit_nobodys,
+    emit_which,
+    no_steps,
+    peer_in,
+    process_in,
+)
 from zabspec.worlds.steps import (
     ABCAST,
     ACTION,
@@ -141,8 +151,11 @@ def enabled(s: State, out: Words) -> None:
                 emit_alone(out, CRASH, p)
             may_fail(s, out, p)
             for k in range(s.ACTIONS):
-                if may_act(s, p, k):
+                if not goes_on(s, k) and may_act(s, p, k):
                     offer_action(s, out, p, k)
+        for k in range(s.ACTIONS):
+            if goes_on(s, k) and may_act(s, p, k):
+                emit_which(out, ACTION, p, k)
     for k in range(len(s.in_flight)):
         if not is_down(s, s.in_flight[k].target) and (s.NETWORK != IN_ORDER or s.in_flight[k].ahead == 0):
             offer_receipt(s, out, RECEIVE, s.in_flight[k].target, s.in_flight[k].source, k)

@@ -11,6 +11,7 @@ import re
 from random import Random
 from typing import TYPE_CHECKING
 
+from tests.second.generator.crossed import Crossed
 from tests.second.generator.kinds import FLAG, PROCESSES, Cell, Mail, Number
 from tests.second.generator.maps import Mapped, Maps
 from tests.second.generator.roles import Roles
@@ -68,8 +69,12 @@ class Features:
             names += Roles(self.builder).add(Random(f"{self.builder.seed} feature roles"))
         if "maps" in self.wanted:
             names += Maps(self.builder, Random(f"{self.builder.seed} feature maps")).add()
+        if "crossed" in self.wanted:
+            names += Crossed(self.builder, Random(f"{self.builder.seed} feature crossed")).add()
         if "timers" in self.wanted:
             names += self.timers(Random(f"{self.builder.seed} feature timers"))
+        if "clocks" in self.wanted and self.words.world == "datagrams":
+            names += self.clocks(Random(f"{self.builder.seed} feature clocks"))
         if "quorums" in self.wanted:  # and in no other: what the seeds of usual campaigns give stays as it is
             names += self.quorums(Random(f"{self.builder.seed} feature quorums"))
         return names
@@ -235,6 +240,43 @@ class Features:
              "            return False", "    return True"],
         ]  # fmt: skip
         return ["claim-of-timers"]
+
+    # --- clocks -----------------------------------------------------------------------------------------
+
+    def clocks(self, random: Random) -> list[str]:
+        """A clock that is set and asked, and a lease that ends; a property of what is left of both."""
+        kind, of = ("Server", "server") if self.builder.roles else ("Node", "")
+        parts, most = self.builder.parts, random.choice((1, 2))
+        kept = random.choice(("", ", kept=True"))
+        held, given = random.choice((("Bool()", "True"), ("Int(0, 2)", "2"), ("NodeId.of(size.nodes)", "p")))
+        whose = of if random.random() < 0.7 else ""
+        self.words.cells += [
+            Mapped("wait", FLAG, "clock", said=str(most), of=whose, more=kept),
+            Mapped("own", FLAG, "lease", said=f"{held}, {most}", of=whose, more=random.choice(("", kept))),
+        ]  # fmt: skip
+        test = random.choice(("s.wait[p] == 0", "s.own_left[p] == 0", "s.wait[p] < s.own_left[p]", "s.wait[p] == 0"))
+        does = random.choice((
+            ["    s.wait[p] = 1"], [f"    s.wait[p] = {most}", f"    s.own_left[p] = {most}"],
+            ["    if s.wait[p] == 0:", f"        s.own_left[p] = {most}", f"    s.wait[p] = {most}"],
+        ))  # fmt: skip
+        budget = random.choice(("", ", budget='requests'"))
+        parts += [
+            [f"def may_wait(s: State, p: {kind}) -> bool:", f"    return {test}"],
+            [f"@action(when=may_wait{budget})", f"def waits(s: State, p: {kind}) -> None:",
+             "    s.own_left[p] = 1", "    s.wait[p] = 1", *does, f"    s.own[p] = {given}"],
+        ]  # fmt: skip
+        self.into((random.choice(("on_recovery", "on_crash")),), "p", [f"s.wait[p] = {most}"]) if not of else None
+        loop = "processes(s, Server)" if of else "range(s.NODES)"
+        claim = random.choice(("s.wait[p] > s.own_left[p]", "s.wait[p] == 0 and s.own_left[p] > 0", "s.wait[p] > 0"))
+        parts += [
+            ["def claim_of_clocks_premise(s: State) -> bool:", '    """A clock runs."""', f"    for p in {loop}:",
+             "        if s.wait[p] > 0:", "            return True", "    return False"],
+            ["@safety(witness=claim_of_clocks_premise)", "def claim_of_clocks(s: State) -> bool:",
+             '    """Nothing is so of a clock."""', f"    for p in {loop}:", f"        if {claim}:",
+             "            return False", "    return True"],
+        ]  # fmt: skip
+        self.builder.declared.append(f"drift={random.choice((0, 1, 1, 2))}")
+        return ["claim-of-clocks"]
 
     # --- quorums --------------------------------------------------------------------------------------
 

@@ -19,16 +19,17 @@ Lines = list[str]
 
 @dataclass(frozen=True)
 class Mapped(Cell):
-    """A field whose kind is written out; `of`: the role that has it, if it is one's."""
+    """A field whose kind is written out; `of`: the role that has it, if it is one's; `more`: what else is said."""
 
     said: str = ""
     of: str = ""
+    more: str = ""
 
     @property
     def declared(self) -> str:
         """As `state` has it."""
         said = f" {self.said}," if self.said else ""
-        return f'{self.role}("{self.name}",{said} "the {self.name}"{f", of={self.of!r}" if self.of else ""})'
+        return f'{self.role}("{self.name}",{said} "the {self.name}"{f", of={self.of!r}" if self.of else ""}{self.more})'
 
     @property
     def of_process(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from checker.explore.compiled import Compiled
 from checker.explore.symmetry import asymmetry
 from tests.second.generator import Generated
-from tests.second.generator.coverage import constructs, steps_taken
+from tests.second.generator.coverage import constructs, crossings, steps_taken
 from tests.second.generator.requests import at_least, at_most, larger, smaller
 from tests.second.harness import distributed, searching, simulated, symbolic, tlc
 from tests.second.harness.book import Book, Reference, ReferenceFailed, ReferenceTooSlow
@@ -183,7 +183,8 @@ def describe(outcome: Outcome, generated: Generated, request: dict[str, Any], bo
     outcome.properties = len(book.verdicts)
     labels = {label for _, label, _ in book.answer["edges"]}
     world = str(generated.features["world"])
-    outcome.has = sorted(constructs(generated.text) | steps_taken(request, world, labels))
+    has = constructs(generated.text) | steps_taken(request, world, labels)
+    outcome.has = sorted(has | crossings(has))
 
 
 def compare(

@@ -1,0 +1,189 @@
+"""Clocks that drift, and leases: a tick is that of the second semantics, also of who is down; and what is refused."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+from checker.explore.compiled import Compiled
+from checker.explore.interpret import Interpreter
+from checker.explore.result import Limits
+from invariants import properties_of
+from tests.second.reference import explore
+from tests.sources import never, some
+from zabspec.authoring import glue
+from zabspec.authoring.declaration import ConfigError
+from zabspec.language.source import LanguageError
+from zabspec.model import Configuration, Model
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+DRIFTING = (EXAMPLES / "drifting_lease.py").read_text(encoding="utf-8")
+
+TEXT = (
+    '''"""Processes that have something for a while."""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    NOBODY, NodeId, Node, State, action, clock, declare, is_down, lease, progress, safety,
+)
+
+
+def state(size):
+    return [
+        clock("wait", 3, "before it begins again", kept=True),
+        lease("own", NodeId.of(size.nodes), 2, "what it has", kept=True),
+    ]
+
+
+def may_begin(s: State, p: Node) -> bool:
+    return s.wait[p] == 0
+
+
+@action(when=may_begin)
+def begin(s: State, p: Node) -> None:
+    s.wait[p] = 3
+    s.own[p] = p
+    s.own_left[p] = 2
+
+
+@progress
+def has(s: State, p: Node) -> bool:
+    """What it has ends."""
+    return s.own[p] != NOBODY
+
+
+'''
+    + some("owned", "s.own[p] == p", "It has something.")
+    + never("claim", "CLAIM", "What is asked.", "owned")
+    + """PROTOCOL = declare(__name__, state=state, budgets={"crashes": 1, "skew": 1}, nodes=2, drift="skew")
+"""
+)
+NOT_DONE = "is_down(s, p) and s.wait[p] == 1 and s.own[p] == NOBODY"
+
+
+def written(folder: Path, claim: str = "s.own[p] != NOBODY and s.own_left[p] == 0", *changes: tuple[str, str]) -> str:
+    """The text with pieces of it replaced, as a file."""
+    text = TEXT.replace("CLAIM", claim)
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    path = folder / "ticking.py"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def counted(path: str, **given: object) -> tuple[list[int], bool]:
+    """The states of each level, in plain Python, and whether these are all that there are."""
+    found = Interpreter(Model(Configuration(path, crashes=1, **given)), (), False).run(Limits(depth=40), False)
+    return list(found.levels), found.complete
+
+
+@pytest.mark.parametrize("drift", [0, 1, 2])
+def test_a_tick_is_that_of_the_second_semantics(drift: int, tmp_path: Path) -> None:
+    path = written(tmp_path)
+    asked = {"protocol": path, "network": "datagrams", "budgets": {"crashes": 1, "skew": drift}, "properties": []}
+    levels, complete = counted(path, budgets=f"skew={drift}")
+    assert complete
+    assert sum(levels) == len(explore(asked)["states"])
+
+
+WRONG = {  # a tick that does something else: what is replaced of its text, by what
+    "too far ahead": ("s.clock_ahead[p] < 1", "s.clock_ahead[p] <= 1"),
+    "never the slowest": ("s.clock_ahead[q] = s.clock_ahead[q] - 1", "s.clock_ahead[q] = s.clock_ahead[q]"),
+    "all at once": ("s.wait[p] = s.wait[p] - 1", "s.wait[p] = 0"),
+    "it does not end": ("s.own[p] = NOBODY", "s.own[p] = s.own[p]"),
+    "who is down does not tick": ("k == 1", "k == 2"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_another_tick_has_other_states(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = WRONG[what]
+    path = written(tmp_path)
+    right, made, seen = counted(path), glue.world_text, []
+
+    def wrong(*given: object, **more: object) -> str:
+        text = made(*given, **more)  # type: ignore[arg-type]
+        seen.append(old in text)
+        return text.replace(old, new)
+
+    monkeypatch.setattr("zabspec.authoring.reading.world_text", wrong)
+    assert counted(path) != right
+    assert any(seen)
+
+
+def test_who_is_down_counts_on_and_is_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in the simulator, where the run is played again; and what it has ends, without its coming back."""
+    monkeypatch.chdir(tmp_path)
+    ran = CliRunner().invoke(main, ["--protocol", written(tmp_path, NOT_DONE), "--engine", "interpret", "--trace", "t"])
+    assert ran.exit_code == 1, ran.output
+    assert "p0: clock-ticks" in CliRunner().invoke(main, ["replay", "t"]).stdout
+
+
+def test_what_runs_out_runs_out_sooner_or_later(tmp_path: Path) -> None:
+    """Also of a process that is down for good: its clock is fair. What is never ended is waited for in vain."""
+    said = ["--live", "--protocol", written(tmp_path), "--budget", "skew=1", "--crashes", "1"]
+    held = CliRunner().invoke(main, said)
+    assert held.exit_code == 0, held.output
+    assert "clock-ticks" in held.stdout
+    written(tmp_path, "s.own[p] == p and False", ("    s.own_left[p] = 2\n", "    s.own_left[p] = 0\n"))
+    assert CliRunner().invoke(main, said).exit_code == 1
+
+
+HOLDER, HOLDS = 'lease("holder", NodeId.of(size.nodes, "client"), PROMISE', 'lease("holds", Bool(), LENGTH'
+REFUSED = {  # what is replaced, by what, the line that is named, the reason
+    "nothing of drift": ('    drift="drift",\n', "", HOLDER, r"declare\(..., drift=0\) says by how many ticks"),
+    "no budget of drift": ('drift="drift"', 'drift="skew"', 'drift="skew"', "names no budget"),
+    "a drift below none": ('drift="drift"', "drift=-1", "drift=-1", "drift is 0 to 15"),
+    "a drift that is spent": ("@action(when=may_ask)", '@action(when=may_ask, budget="drift")', 'drift="drift"',
+                              "a budget that steps spend"),
+    "over connections": ("    __name__,\n", '    __name__,\n    world="connections",\n', "", "connections"),
+    "no ticks": (f"{HOLDER},", f"{HOLDER} * 0,", HOLDER, "lease holder is set to 1 to 255 ticks, not 0"),
+    "a lease of nothing that ends": (HOLDS, HOLDS.replace("Bool()", "Seq(Bool(), 2)"), "Seq(", "is of a Seq"),
+    "given no time": ("        s.holder_left[p] = PROMISE\n", "", HOLDER, "lease holder is given no time"),
+    "a clock for nothing": (
+        HOLDS, f'clock("idle", 2, "of none"),\n        {HOLDS}', 'clock("idle"', "clock idle never"
+    ),
+    "it fires": ("@action(when=may_ask)", '@fires("holds_left", when=may_ask)', "def ask", "holds_left is no timer"),
+    "another step of its name": ("@action(when=may_ask)", '@action(when=may_ask, name="clock-ticks")', "def ask",
+                                 "two steps are called clock-ticks"),
+    "how far it is ahead": ("    s.waits[p] = True\n", "    s.waits[p] = s.clock_ahead[p] > 0\n", "clock_ahead",
+                            "no process knows"),
+    "a field of its name": (
+        HOLDS, f'volatile("clock_ahead", Bool(), ""),\n        {HOLDS}', '"clock_ahead"', "clock_ahead"
+    ),
+    "another's clock": ("    s.holds_left[p] = LENGTH  #", "    s.holder_left[p] = LENGTH  #", "s.holder_left[p] = L",
+                        r"holder_left\[...\], a field of role server"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_a_wrong_clock_is_refused_with_its_line(what: str, tmp_path: Path) -> None:
+    old, new, where, said = REFUSED[what]
+    assert old in DRIFTING
+    path = tmp_path / "drifting.py"
+    names = "NOBODY, Seq, clock, fires,"
+    path.write_text(DRIFTING.replace(old, new, 1).replace("NOBODY,", names, 1), encoding="utf-8")
+    lines = [k for k, line in enumerate(path.read_text().split("\n"), 1) if where in line]
+    with pytest.raises((LanguageError, ConfigError)) as refused:
+        Compiled(Model(Configuration(str(path))), properties_of(str(path)), False)
+    assert re.search(said, str(refused.value))
+    assert not where or any(f"drifting.py:{line}:" in str(refused.value) for line in lines)
+
+
+def test_clocks_may_not_differ_by_more_than_is_kept(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="--skew 16: clocks differ by at most 15 ticks"):
+        _ = Model(Configuration(written(tmp_path), budgets="skew=16")).parts
+
+
+def test_drift_without_a_clock_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "none.py"
+    ring = (EXAMPLES / "token_ring.py").read_text(encoding="utf-8")
+    path.write_text(ring.replace("    __name__,\n", "    __name__,\n    drift=1,\n"), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"none.py:\d+: drift=1, and there is no clock"):
+        _ = Model(Configuration(str(path))).parts
