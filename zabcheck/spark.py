@@ -220,7 +220,7 @@ def check_kinds(observes: Sequence[str]) -> None:
 
 
 def active_session() -> SparkSession:
-    """The session that there is.
+    """Return the active session.
 
     Raises:
         RequestError: there is none.
@@ -234,7 +234,7 @@ def active_session() -> SparkSession:
 
 
 def place_named(name: str) -> Place:
-    """The path, or the address, that a name is."""
+    """Return a name as a path or an address."""
     from traces.tables.places import address_of
     from zabspec.files import place_of
 
@@ -280,14 +280,14 @@ SINGLE = ("sample", "sample_seed", "quorums")
 
 
 def values(given: Any) -> tuple[Any, ...]:
-    """The values of an axis: one, or several; a range is of seeds."""
+    """Return the values of an axis: one, or several; a range is of seeds."""
     if isinstance(given, range) and given.step == 1:
         return (f"{given.start}:{given.stop}",)
     return tuple(given) if isinstance(given, list | tuple | range) else (given,)
 
 
 def strange(grid: dict[str, Any]) -> str:
-    """The first name that no grid has."""
+    """Return the first name that no grid has."""
     from traces.sweep.grid import Grid
 
     return next((name for name in grid if name not in Grid.__dataclass_fields__), next(iter(grid)))

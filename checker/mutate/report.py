@@ -41,8 +41,10 @@ class MutationReport(Result):
 
     @property
     def exit_code(self) -> int:
-        """0: as many mutants as were asked for, or all, were checked. 1: the protocol itself violates a property.
-        3: it was cut short, or the protocol itself tests nothing."""
+        """The exit code of the command.
+
+        0: as many mutants as were requested, or all, were checked. 1: the protocol itself violates a property.
+        3: the run was cut short, or the protocol itself reaches no premise."""
         if self.campaign.violated is not None:
             return VIOLATED
         return NO_VERDICT if self.campaign.stopped or self.campaign.untested else HELD
@@ -80,7 +82,7 @@ class MutationReport(Result):
         return [*parts, *([Table([(n, str(k)) for n, k in by.most_common()], ("property", "notices"))] if by else [])]
 
     def shown(self, j: Judged) -> str:
-        """A mutant with its line, what stood there and what stands there now."""
+        """Describe a mutant: its line, before and after."""
         m = j.mutant
         lines = [f"  {self.file}:{m.at}: {m.kind} in {m.inside}", f"    was  {one_line(m.before)}"]
         lines.append(f"    now  {one_line(m.after)}")
@@ -91,7 +93,7 @@ class MutationReport(Result):
         return "\n".join(lines)
 
     def as_json(self) -> dict[str, Any]:
-        """The same for machines (docs/your-own-protocol.md)."""
+        """Return the report as JSON values (docs/your-own-protocol.md)."""
         c = self.campaign
         return {
             "format": FORMAT,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ assert SPEC.loader is not None
 regenerate = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(regenerate)
 # Pages of no kind that keep the rules as well, but for their beginning. The list may only get longer.
-ALSO = ["docs/decisions/0027-a-site-by-sphinx.md"]
+ALSO = ["README.md", "docs/decisions/0027-a-site-by-sphinx.md"]
 MEASURED = re.compile(r"\d[\d.,]*(?: (?:ms|s|MB|MiB|CPU s)\b|/s\b)|\bload of \d+")
 
 
@@ -32,15 +33,16 @@ def test_other_pages_in_plain_words_keep_the_rules(name: str) -> None:
     assert list(faults((TOP / name).read_text())) == []
 
 
-@pytest.mark.slow(seconds=2)
-@pytest.mark.parametrize("page", DONE, ids=lambda page: page.path)
-def test_examples_of_a_page_that_is_done_print_what_it_shows(page: Page) -> None:
-    """But for times and rates. `python docs/regenerate.py FILE` writes the output anew."""
-    text = text_of(page.file)
-    if "<!-- run:" in text:
-        assert MEASURED.sub("0", regenerate.regenerated(text)) == MEASURED.sub("0", text)
+@pytest.mark.slow(seconds=5)
+@pytest.mark.parametrize("file", [TOP / "README.md", *(page.file for page in DONE)], ids=lambda file: file.name)
+def test_examples_print_what_the_page_shows(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But for times and rates. `python docs/regenerate.py FILE` updates the output. Pages share what they run."""
+    monkeypatch.setattr(regenerate, "output_of", output_of)
+    text = text_of(file)
+    assert MEASURED.sub("0", regenerate.regenerated(text)) == MEASURED.sub("0", text)
 
 
+output_of = cache(regenerate.output_of)
 GOOD = "# Check it\n\nAfter this page you can check a protocol.\n\n<!-- run: zabcheck -->\n```text\nx\n```\n\n"
 
 

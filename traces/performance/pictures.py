@@ -45,7 +45,7 @@ def latency_picture(found: Sequence[Point]) -> bytes:
 
 
 def lines(ax: Axes, found: Sequence[Point]) -> None:
-    """A line a disk, its error bars the range over seeds."""
+    """Draw a line for each disk, with error bars for the range over seeds."""
     for disk in PAPER_DISKS:
         name, colour, marker = LINES[disk]
         of = [p for p in found if p.disk == disk]
