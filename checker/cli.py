@@ -110,7 +110,7 @@ Examples:
     "--reduction",
     type=click.Choice(["auto", "stuttering", "none"]),
     show_default="auto",
-    help="What may be left out, with equal verdicts (docs/explanation/reductions.md): auto, all that is known; stuttering, receipts "
+    help="What may be left out, with equal verdicts (explanation/reductions.md): auto, all; stuttering, receipts "
     "over datagrams that do nothing; none, no step.",
 )
 @shared.named(
