@@ -10,7 +10,7 @@ A protocol has a leader oracle, or its elections are one step of the world: a le
 by fields that the text names (`emit_elections`). The others of a larger quorum join (`may_join`).
 
 A new connection between the same two processes opens when both ends have learned of the loss of
-the one before (`docs/readings.md`: reconnection), so nothing of the old one arrives after.
+the one before (`docs/explanation/readings.md`: reconnection), so nothing of the old one arrives after.
 
 This module also has the untimed world's steps: which are possible in a state (`enabled`) and what
 each does (`apply`). The kinds of step are rows of `worlds/steps.py`.
