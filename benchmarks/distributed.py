@@ -220,7 +220,7 @@ def parameters(
         written=used["written"] / used["states"],
         kept=far["disk"] / states,
         packed=far["packed"],
-        found=used["found"] / used["states"],
+        candidates=used["candidates"] / used["states"],
         largest=max(levels) / states,
         base_memory=few["memory"],
         share_memory=max(0.0, far["memory"] - few["memory"]) / share,

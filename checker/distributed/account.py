@@ -57,7 +57,7 @@ class Account:
             "usage": self.usage.as_json(),
             "forecast": {
                 "measured_on": f"{costs.question}; {costs.machine}; {costs.day}",
-                "said": [each.as_json() for each in self.said],
+                "beforehand": [each.as_json() for each in self.said],
                 "held": [each.as_json() for each in held(self.forecast, self.usage, self.memory)],
             },
         }

@@ -55,7 +55,7 @@ class Costs:
         message: bytes that Spark's shuffle takes for each of them, answers included.
         written: bytes written to the checkpoint's storage, for each state.
         kept: bytes that lie there at the end, for each state.
-        packed, found: bytes of a packed state, and of what tasks have found, for each new state of a level.
+        packed, candidates: bytes of a packed state, and of what tasks have found, for each new state of a level.
         largest: the part of all states that the largest level has.
         base_memory: bytes of a task's process in a small exploration.
         share_memory: further bytes, for each state of a task's share of the largest level. Pages of files that the
@@ -87,7 +87,7 @@ class Costs:
     written: float
     kept: float
     packed: float
-    found: float
+    candidates: float
     largest: float
     base_memory: int
     share_memory: float
@@ -160,7 +160,7 @@ class Costs:
             seconds=jobs * self.level_seconds + (self.first_cpu + work) / cores,  # the former with its CPU
             shuffle=round(sent * self.message * states),
             written=round(self.written * states),
-            disk=round(self.kept * states + (self.packed + self.found) * largest),
+            disk=round(self.kept * states + (self.packed + self.candidates) * largest),
             memory=round(self.base_memory + self.share_memory * largest / parts),
         )
 

@@ -82,7 +82,7 @@ class Keeping:
             "broken": self.broken,
             "reports": [report],
             "cpu": spent + absorbed["cpu"],
-            "found": found,
+            "candidates": found,
             "shared_out": absorbed["shared_out"],
             "memory": max(peak_bytes(), absorbed["memory"]),
         }

@@ -16,17 +16,17 @@ __all__ = ["of_answers", "of_jobs", "registered"]
 def of_answers(new: Level, answers: list[dict[str, Any]], seconds: float) -> Usage:
     """Return what tasks say of a level that was a job."""
     runs = [run for part in new.parts for run in part.runs if run.name.startswith(f"{folder_of(new.depth)}/")]
-    found = sum(a["found"].size for a in answers)
+    found = sum(a["candidates"].size for a in answers)
     files = [file for part in new.parts for file in (part.states, part.predecessors)] + runs
     return Usage(
         jobs=1,
         states=new.size,
-        sent=sum(a["found"].count for a in answers),
+        sent=sum(a["candidates"].count for a in answers),
         seconds=seconds,
         python_cpu=sum(a["cpu"] + sum(report["cpu"] for report in a["reports"]) for a in answers),
         shared_out=sum(a["shared_out"] for a in answers),
         written=sum(file.size for file in files) + found,
-        found=found,
+        candidates=found,
     )
 
 

@@ -29,7 +29,7 @@ class Usage:
         shared_out: bytes of fingerprints that owners put on disk because they were beyond their memory.
         written: bytes of files on the checkpoint's storage: what was found, states, predecessors, runs. Of each task it
             is one attempt's.
-        found: of these, what was found, which goes when the level is committed.
+        candidates: of these, what was found, which goes when the level is committed.
     """
 
     jobs: int = 0
@@ -44,7 +44,7 @@ class Usage:
     spilled: int = 0
     shared_out: int = 0
     written: int = 0
-    found: int = 0
+    candidates: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
