@@ -28,8 +28,14 @@ class AmpleSparkExplorer(SparkExplorer):
 
     code: AmpleCode
 
-    def __init__(self, question: ExplorationTask, checkpoint: Checkpoint[Storage], level: Level | None = None) -> None:
-        super().__init__(question, checkpoint, level)
+    def __init__(
+        self,
+        question: ExplorationTask,
+        checkpoint: Checkpoint[Storage],
+        level: Level | None = None,
+        here: int | None = None,
+    ) -> None:
+        super().__init__(question, checkpoint, level, here)
         self.unforeseen = False
 
     def run(
