@@ -130,7 +130,15 @@ class Search:
     def __init__(self, cluster: Standalone, folder: Path, depth: int, heap: str, python: str) -> None:
         self.cluster, self.levels = cluster, folder / "levels"
         self.command = zabcheck(
-            depth, "--engine", "spark", "--master", cluster.master, "--checkpoint", str(self.levels)
+            depth,
+            "--engine",
+            "spark",
+            "--master",
+            cluster.master,
+            "--fingerprint",
+            "64",
+            "--checkpoint",
+            str(self.levels),
         )
         settings = {"spark.executor.memory": heap, "spark.driver.memory": heap, "spark.executor.pyspark.memory": python}
         conf = " ".join(f"--conf {name}={value}" for name, value in settings.items())
