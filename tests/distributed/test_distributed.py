@@ -663,7 +663,7 @@ def test_a_task_may_take_several_parts(cluster: Cluster, tmp_path: Path) -> None
 def test_a_cluster_that_is_too_small_is_not_used(cluster: Cluster, standalone: Standalone, tmp_path: Path) -> None:
     """If this machine may explore instead; the folder is as empty as before for the one that does."""
     where = Request(standalone.master, str(tmp_path / "levels"), rather_than=2)
-    with pytest.raises(NotWorth, match="the cluster has 2 cores, and below [3-9] cores this machine, which has 2"):
+    with pytest.raises(NotWorth, match=r"the cluster has 2 cores, and below [3-9] cores this machine, which has 2"):
         explore_on_spark(SMALL, judged("zab"), True, Limits(), False, where)
     Checkpoint(Storage(str(tmp_path / "levels"))).check_empty()
 
