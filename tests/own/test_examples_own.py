@@ -30,6 +30,7 @@ HOLDS = {
     "two_phase_commit": ({}, 45, ""),
     "gossip": ({"nodes": 2}, 56, ""),
     "sharded_commit": ({"crashes": 0, "budgets": "shard=1"}, 69, ""),
+    "views": ({"budgets": "retirements=0"}, 59, ""),
     "raft_election": ({"nodes": 2, "crashes": 0, "budgets": "elections=2"}, 17, ""),
 }
 # By example and variant: the question, what breaks, and after how many steps.
@@ -40,6 +41,7 @@ BREAKS = {
     ("chain_replication", "anywhere"): ({"budgets": "puts=1,reads=1"}, "reads-are-done", 2),
     ("lease", "late"): ({}, "one-holder", 8),
     ("drifting_lease", "late"): ({"budgets": "drift=0"}, "one-holder", 9),
+    ("views", "by-the-new"): ({}, "one-view", 11),
     ("two_phase_commit", "hasty"): ({}, "agreement", 7),
     ("fenced_lock", "unfenced"): ({"budgets": "acquires=2,expiries=1,writes=2"}, "fencing", 11),
     ("gossip", "parrot"): ({"nodes": 2}, "from-somebody", 3),
@@ -47,7 +49,7 @@ BREAKS = {
     ("raft_election", "generous"): ({"nodes": 2, "crashes": 0, "budgets": "elections=2"}, "election-safety", 6),
     ("raft_election", "forgetful"): ({"crashes": 1, "budgets": "elections=2"}, "election-safety", 8),
 }
-LARGE = {("leader_lease", "late"), ("raft_election", "forgetful")}
+LARGE = {("leader_lease", "late"), ("views", "by-the-new"), ("raft_election", "forgetful")}
 
 
 @pytest.mark.parametrize("name", HOLDS)

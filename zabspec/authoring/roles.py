@@ -261,6 +261,8 @@ class Reader:
         there = [*map(type_name, self.types.roles)]
         if ast.unparse(node.func) == "any_of" and at < len(node.args) and self.is_set(node.args[at]):
             return
+        if ast.unparse(node.func) == "is_quorum" and not isinstance(node.args[-1], ast.Name):
+            return  # of a set of processes
         if at < len(node.args) and ast.unparse(node.args[at]) not in there:
             raise self.fail(node, f"{ast.unparse(node.args[at])} is no role; there are {', '.join(there)}")
 
