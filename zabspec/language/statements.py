@@ -66,7 +66,7 @@ class FunctionTyper(Sentences):
             self.params.append((NOTED, t.STATE))
         return t.Function(
             self.key, self.file, self.node.lineno, self.params, self.returns, local, body, self.paper_step,
-            frozenset(self.processes), optional=dict(self.optional) if self.asks_optional else None,
+            frozenset(self.processes), optional=dict(self.optional) if self.asks_optional or self.optional else None,
             inlined=hasattr(self.python, "inlined"), written=self.name,
         )  # fmt: skip
 
