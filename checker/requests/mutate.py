@@ -65,5 +65,5 @@ def answer(request: MutateRequest, watch: Watch | None = None) -> MutationReport
         found = check_mutants(
             configuration, judged, request.number, request.seed, limits, request.threads or 0, progress
         )
-    progress = tuple(goal.name for goal in protocol.text.goals)
-    return MutationReport(found, name, request.as_json(), progress)
+    goals = tuple(goal.name for goal in protocol.text.goals)
+    return MutationReport(found, name, request.as_json(), goals)
