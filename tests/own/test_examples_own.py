@@ -13,6 +13,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
+from checker.requests.live import assumed
 from invariants import properties_of
 from traces.judging.simulated import judged_properties
 from zabspec.model import Configuration, Model
@@ -84,3 +85,9 @@ def test_what_asks_of_messages_in_flight_is_not_judged_in_a_simulated_run() -> N
     """They lie otherwise in the simulator: its runs are judged by all else."""
     assert [p.name for p in judged_properties(str(EXAMPLES / "token_ring.py"))] == ["mutual-exclusion"]
     assert [p.name for p in judged_properties(str(EXAMPLES / "leader_lease.py"))] == ["one-leader"]
+
+
+def test_what_the_environment_does_at_its_leisure_is_said() -> None:
+    """A progress property holds whether or not it does: beside what processes need not do."""
+    said = assumed(Model(Configuration(str(EXAMPLES / "work_queue.py"))))
+    assert said[-1].endswith("that a process does expire; that the environment does die")

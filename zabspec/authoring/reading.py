@@ -1052,8 +1052,11 @@ class _Reader:
             names: set[str] = set()
             for a in every:
                 for function in (a.function, a.when):
-                    if function is not None and self.without_role(function, a.role) != wanted:
-                        raise self.fail(function, f"{kind}, and so does its `when`")
+                    if function is None or (given := self.without_role(function, a.role)) == wanted:
+                        continue
+                    chosen = ": another process it chooses, q = any_of(s, {q for q in ... if ...})"
+                    more = chosen if given[:2] == wanted else ""
+                    raise self.fail(function, f"{kind}, and so does its `when`{more}")
                 if a.budget and a.budget not in self.declared.budgets:
                     said = f"declare(..., budgets={{{a.budget!r}: 1}}) says how much there is"
                     raise self.fail(a.function, f"{a.name} spends {a.budget!r}, which is no budget: {said}")

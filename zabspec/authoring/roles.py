@@ -291,7 +291,8 @@ class Reader:
         if found.role:
             return f"is of role {found.role}"
         if wanted.what == "process" and isinstance(given, ast.Name):
-            return f"may be of any role: annotate it, or ask is_a(s, {given.id}, {type_name(wanted.role)}) first"
+            asked = f"ask is_a(s, {given.id}, {type_name(wanted.role)}) first"
+            return f"may be of any role: annotate it, or give the role where it is kept, or {asked}"
         return "may be of any role"
 
     def check_index(self, node: ast.Subscript) -> None:
