@@ -7,7 +7,7 @@ done just before that. A packet may be received once it has been seen, and is se
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -155,6 +155,11 @@ class Search:
             for o in record.observations
             if o.what == "disk"
         }
+        self.at_hand = 0  # the connection of the packet that is looked at
+        self.sent_down: dict[int, list[int]] = {}
+        for k, o in enumerate(record.observations):
+            if o.what == "packet" and not o.up:
+                self.sent_down.setdefault(o.connection, []).append(k)
         self.closed_at: dict[tuple[int, int], int] = {}
         for k, o in enumerate(record.observations):
             if o.what in ("closed", "lost"):
@@ -192,6 +197,8 @@ class Search:
             if before[self.down + f] is not after[self.down + f]:
                 took = kind == TO_FOLLOWER and a == f
                 self.sent(before, after, self.down + f, self.unseen_down + f, took)
+                if kind == TO_LEADER and b == f and not self.may_be_seen(s, out, f, a):
+                    return None
         for k in range(n * n):
             if before[self.up + k] is not after[self.up + k]:
                 took = kind == TO_LEADER and k == b * n + a
@@ -204,6 +211,21 @@ class Search:
         """Count what a step has put into a channel as not seen yet."""
         more = len(after[channel]) - (len(before[channel]) - took)
         after[unseen] = after[unseen] + more if more >= 0 else min(after[unseen], len(after[channel]))
+
+    def may_be_seen(self, s: Unbounded, out: Unbounded, f: int, l: int) -> bool:
+        """Whether what a leader that serves sends to a learner for its ACKEPOCH is what is seen later. Where the packet
+        at hand is one of that connection itself, it is left to the search, which then says what the model has."""
+        c, unseen = s.connection[f][l], s.slots[self.unseen_down + f]
+        if s.phase[l] != SERVING or unseen or c == self.at_hand or s.slots[self.down + f]:
+            return True
+        if s.slots[self.up + f * self.n + l][0].kind.name != "ACKEPOCH":
+            return True
+        ahead = self.sent_down.get(c, [])
+        first = bisect_left(ahead, self.position)
+        for m, k in zip(out.slots[self.down + f], ahead[first:], strict=False):
+            if not is_packet(self.text, m, self.record.observations[k], s.term[l]):
+                return False
+        return True
 
     def own_steps(self, s: Unbounded, p: int, ends: bool) -> Iterator[int]:
         """What a server may do by itself, or with what was seen to be sent to it.
@@ -321,6 +343,7 @@ class Search:
             TooMany: states to look at.
         """
         self.position = position
+        self.at_hand = o.fields.get("connection", 0)
         self.instead = set()
         if o.what == "kills":
             self.dying.add(o.server)
