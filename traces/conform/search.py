@@ -147,7 +147,7 @@ class Search:
         self.instead: set[str] = set()
         self.proposed_at, self.last_named = self.named()
         # Only where a search that is not narrow follows one that has explained nothing (`explained.py`).
-        self.drains = "drain" in text["end_running"].__code__.co_names
+        self.drains = drains_first(text["end_running"])
         self.guided = narrow and not self.drains
         self.cuts = [(k, self.index[o.follower], o.zxid) for k, o in enumerate(record.observations) if is_cut(o)]
         self.final_log = {
@@ -729,10 +729,10 @@ class Search:
         return out
 
     def outlives(self, s: Unbounded, f: int) -> bool:
-        """Whether a follower serves, of a release in which the end of a term only brings the tree up to the log: what
-        was queued for the log is then another thread's."""
-        called = set(self.text["end_running"].__code__.co_names)
-        return bool(s.phase[f] == SERVING) and "fast_forward" in called and "drain" not in called
+        """Whether a follower serves, of a release in which the end of a term brings the tree up to the log: what
+        was queued for the log is then another thread's, or logged later."""
+        called = self.text["end_running"].__code__.co_names
+        return bool(s.phase[f] == SERVING) and "fast_forward" in called and not self.drains
 
     def cut_short(self, node: Node, f: int, zxid: int) -> list[Node]:
         """The ends of the term of such a follower, behind which it votes with a zxid. What it has received, what it has
@@ -831,10 +831,10 @@ class Search:
         if (
             s.phase[p] != SERVING
             or "fast_forward" not in called
-            or ("drain" not in called and (leads or not self.narrow))
+            or (not drains_first(ends) and (leads or not self.narrow))
         ):
             return None
-        which = {k for k, name in self.acts if name in ((SYNCS, COMMITS) if "drain" in called else (COMMITS,))}
+        which = {k for k, name in self.acts if name in ((SYNCS, COMMITS) if drains_first(ends) else (COMMITS,))}
 
         def leaves_out(_: Unbounded, w: int) -> bool:
             if w >> 16 & 255 != p:
@@ -910,6 +910,12 @@ class Search:
         if differ:
             self.instead.add(f"{', '.join(differ)}")
         return [] if differ else [node]
+
+
+def drains_first(ends: Any) -> bool:
+    """Whether an end of a term logs all that is queued before it brings the tree up to the log, or does not do that."""
+    called = list(ends.__code__.co_names)
+    return "drain" in called and ("fast_forward" not in called or called.index("drain") < called.index("fast_forward"))
 
 
 def shown(value: object) -> str:
