@@ -238,3 +238,21 @@ def test_ends_of_terms_differ_in_what_they_do_first() -> None:
     """Where the tree is brought up to the log before the rest is logged, it matters what was logged by then."""
     names = ("", "3.6.0", "3.9.2", "3.5.3")
     assert [drains_first(Text(name, 3, 3, WIDTH, {})["end_running"]) for name in names] == [True, False, False, True]
+
+
+def test_what_was_outstanding_at_a_transfer_was_proposed_before_it(tmp_path: Path) -> None:
+    """However long it is: the other follower's packets may be late, and the first that is seen of a proposal may stand
+    behind all of a DIFF."""
+    record = record_of(tmp_path, sample())
+    search = Search(record, text_of(record, ""))
+    kinds = [o.fields.get("kind") for o in record.observations]
+    connections = [o.fields.get("connection") for o in record.observations]
+    diff = [k for k, kind in enumerate(kinds) if kind == "DIFF"][2]
+    behind = next(k for k in range(diff, len(kinds)) if kinds[k] == "PROPOSAL" and connections[k] == connections[diff])
+    lines = sample()
+    for line in lines:
+        if line.get("zxid") == lines[behind + 1]["zxid"] and line.get("connection") != connections[behind]:
+            line["kind"] = "PING"
+    late = Search(record_of(tmp_path, lines), search.text)
+    assert late.proposed_at[record.observations[behind].zxid] == diff
+    assert search.proposed_at[record.observations[behind].zxid] < diff

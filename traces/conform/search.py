@@ -168,17 +168,24 @@ class Search:
 
     def named(self) -> tuple[dict[int, int], dict[int, int]]:
         """Where each proposal is first seen to be sent by the leader of its epoch, and the last counter of each epoch
-        that is named anywhere."""
+        that is named anywhere. What stands between a DIFF, TRUNC or SNAP and NEWLEADER was sent with the former."""
         first: dict[int, int] = {}
         last: dict[int, int] = {}
         led: dict[int, int] = {}
+        began: dict[int, int] = {}
         for k, o in enumerate(self.record.observations):
             for z in zxids_of(o):
                 last[z >> 32] = max(last.get(z >> 32, 0), z & 0xFFFFFFFF)
-            if o.what == "packet" and o.kind == "LEADERINFO":
+            if o.what != "packet" or o.up:
+                continue
+            if o.kind == "LEADERINFO":
                 led[o.connection] = o.zxid >> 32
-            if o.what == "packet" and o.kind == "PROPOSAL" and led.get(o.connection) == o.zxid >> 32:
-                first.setdefault(o.zxid, k)
+            elif o.kind in SYNCHRONIZES:
+                began[o.connection] = k
+            elif o.kind == "NEWLEADER":
+                began.pop(o.connection, None)
+            elif o.kind == "PROPOSAL" and led.get(o.connection) == o.zxid >> 32:
+                first[o.zxid] = min(first.get(o.zxid, k), began.get(o.connection, k))
         return first, last
 
     # --- steps -------------------------------------------------------------------------------------
