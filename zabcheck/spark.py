@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from traces.tables.places import Place
 
-__all__ = ["Swept", "append_delta", "judge", "judge_stream", "read_delta", "sweep", "write_stream"]
+__all__ = ["Swept", "append_delta", "judge", "judge_stream", "read_delta", "read_kafka", "sweep", "write_stream"]
 
 
 @dataclass(frozen=True)
@@ -165,6 +165,30 @@ def write_stream(
     from traces.judging.streams import write_batches
 
     return write_batches(verdicts, fspath(folder), fspath(checkpoint), trigger)
+
+
+def read_kafka(spark: SparkSession, servers: str, topic: str, **options: str) -> DataFrame:
+    """Return a stream of events for `judge_stream` from a Kafka topic.
+
+    Each message is a JSON object with the columns of an event table. One that is not, or has a value of another type,
+    becomes a row without a run, which `judge_stream` reports as malformed.
+
+    Args:
+        spark: a session with Spark's package for Kafka.
+        servers: the brokers, as HOST:PORT,...
+        topic: whose messages to read; its key should be the run.
+        options: of Spark's source, as startingOffsets="earliest".
+
+    Raises:
+        RequestError: the session does not have the package, or refuses an option.
+    """
+    from traces.tables import kafka
+    from traces.tables.table import TableError
+
+    try:
+        return kafka.read_kafka(spark, servers, topic, options)
+    except TableError as problem:
+        raise RequestError(str(problem)) from None
 
 
 def read_delta(spark: SparkSession, folder: str | PathLike[str]) -> DataFrame:

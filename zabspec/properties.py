@@ -31,7 +31,7 @@ class Property:
         passes: whether it reads the passes that processes gave up (`zabspec/passes.py`), which are kept where such a
             property is named.
         tables: whether the rows of an event table tell all that it reads of the observed history.
-        follows_from: other properties that together imply it, as docs/explanation/reductions.md argues; a search that merges what
+        follows_from: properties that together imply it (docs/explanation/reductions.md); a search that merges what
             was observed may judge them in its place. None: there are no such.
         sooner: of a step: where a step breaks it, the same step does so too before steps of other processes that change
             places with it.

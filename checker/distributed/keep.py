@@ -82,6 +82,8 @@ class Keeping:
             "broken": self.broken,
             "reports": [report],
             "cpu": spent + absorbed["cpu"],
+            "candidates": found,
+            "shared_out": absorbed["shared_out"],
             "memory": max(peak_bytes(), absorbed["memory"]),
         }
 

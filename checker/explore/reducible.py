@@ -1,4 +1,4 @@
-"""Which models may be explored with less than all states or transitions, and why others are not (docs/explanation/reductions.md).
+"""Say which models may be explored reduced, and why others are not (docs/explanation/reductions.md).
 
 It loads nothing of what reduces: every exploration asks, and few come to that.
 """

@@ -5,8 +5,13 @@ from __future__ import annotations
 import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from invariants.registry import NO_RUNTIME_ERROR, Property
+
+if TYPE_CHECKING:
+    from checker.distributed.account import Account
+    from checker.distributed.usage import Usage
 
 __all__ = ["NONE_THERE", "NOT_ASKED", "Exploration", "Limits", "Violation"]
 
@@ -64,6 +69,9 @@ class Exploration:
     compile_seconds: float = 0.0
     memory: int = 0  # bytes at the peak
     fingerprint_bits: int = 64
+    usage: Usage | None = None  # of Spark; None: it was not there
+    account: Account | None = None  # this, beside what was forecast
+    chosen: str = ""  # why this engine, where the request leaves it open; empty: it does not
     reduced: bool = False  # transitions to states that are reached anyhow were left out, and are in no count
     narrowed: bool = False  # states were left out, too, and depths are those of the states that were not
     ample_off: str = ""  # why no process is ample in any state, where that was tried

@@ -35,6 +35,7 @@ class EngineTask:
         judged: no more properties than an engine can check at once.
         limits: when the task begins.
         compiled: where several explorations share machine code; None: `Compiled.of`.
+        rather_than: cores of this machine, where it may take the place of Spark; None: it may not.
         started: when it began, as `time.perf_counter()`.
     """
 
@@ -44,6 +45,7 @@ class EngineTask:
     request: ExploreRequest
     watch: Watch
     compiled: Compile | None = None
+    rather_than: int | None = None
     started: float = field(default_factory=time.perf_counter)
 
     @property
@@ -161,6 +163,7 @@ def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
         reduces: whether a model that turns out to be large is searched with ample sets.
 
     Raises:
+        NotWorth: this machine is faster alone, and may be.
         RequestError: Spark is not installed, or the checkpoint does not go with the request.
         NoVerdict: Spark failed before anything was found.
     """
@@ -189,11 +192,13 @@ def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
         raise RequestError(str(problem)) from None
     wide = request.fingerprint == 128
     where = Request(request.master, folder, request.resume, wide, every_step=request.every_step, reduces=reduces)
+    where = replace(where, rather_than=task.rather_than)
     try:
         with task.watch.exploring() as progress:
             exploration, asymmetry = explore_on_spark(
-                task.model.configuration, task.judged, request.symmetry, limits, request.keep_going, where, progress
-            )
+                task.model.configuration, task.judged, request.symmetry, limits, request.keep_going, where, progress,
+                task.watch.note,
+            )  # fmt: skip
     except (NoSpark, Refused, StorageError) as problem:
         raise RequestError(str(problem)) from None
     except SparkFailed as problem:

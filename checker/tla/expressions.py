@@ -255,6 +255,9 @@ class Expressions(Facts):
     def on_Not(self, e: t.Not, env: Env) -> Node:
         return neg(self.expr(e.value, env))
 
+    def on_OneOfSet(self, e: t.OneOfSet, env: Env) -> Node:
+        return self.on_Choice(e, env)
+
     def on_Choice(self, e: t.Choice, env: Env) -> Node:
         test = self.static(e.test, env)
         if test is not None:

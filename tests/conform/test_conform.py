@@ -214,6 +214,6 @@ def test_a_guided_search_goes_towards_the_disks(tmp_path: Path) -> None:
     assert list(search.towards_disk(found)) == [(0,), (2,)]
     assert list(search.towards_disk({(1,): nodes[1]})) == [(1,)]
     assert [search.is_next_on_disk(node.state, 0) for node in nodes] == [True, False, False]
-    search.last_cut[0] = len(record.observations)
+    search.cuts.append((len(record.observations), 0, 0))
     assert list(search.towards_disk(found)) == [(0,), (1,), (2,)]
     assert all(search.is_next_on_disk(node.state, 0) for node in nodes)

@@ -631,8 +631,17 @@ def test_spark_gives_the_local_engine_s_answer(cluster: Cluster, kept_there: Pat
 
 @pytest.mark.slow
 def test_every_level_as_a_job_with_128_bits(cluster: Cluster, tmp_path: Path) -> None:
-    case = (SMALL, True, {"depth": 12}, False)
-    assert distributed(cluster, tmp_path, case, few=0, wide=True) == local(*case)
+    explorer = SparkExplorer(question(SMALL, True, wide=True), Checkpoint(Storage(str(tmp_path))), here=0)
+    r = explorer.run(cluster, Limits(depth=12))
+    assert answer(r) == local(SMALL, True, {"depth": 12}, False)
+    used = r.usage
+    assert used is not None
+    assert (used.jobs, used.unmetered, used.states) == (12, 0, r.distinct - 1)
+    assert used.tasks >= 3 * 12  # as many as Spark counts, with those that it ran again
+    assert used.shuffle > 16 * used.sent > 0  # which Spark has measured, in messages that hold a little more
+    assert used.written > used.candidates > 0
+    assert used.java_cpu > 0 < used.python_cpu
+    assert cluster.cores() == 2
 
 
 @pytest.mark.slow

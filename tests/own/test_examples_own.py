@@ -28,6 +28,8 @@ HOLDS = {
     "lease": ({"budgets": "ticks=2,asks=2"}, 199, ""),
     "drifting_lease": ({"budgets": "drift=0"}, 162, ""),
     "two_phase_commit": ({}, 45, ""),
+    "gossip": ({"nodes": 2}, 56, ""),
+    "sharded_commit": ({"crashes": 0, "budgets": "shard=1"}, 69, ""),
     "raft_election": ({"nodes": 2, "crashes": 0, "budgets": "elections=2"}, 17, ""),
 }
 # By example and variant: the question, what breaks, and after how many steps.
@@ -40,6 +42,8 @@ BREAKS = {
     ("drifting_lease", "late"): ({"budgets": "drift=0"}, "one-holder", 9),
     ("two_phase_commit", "hasty"): ({}, "agreement", 7),
     ("fenced_lock", "unfenced"): ({"budgets": "acquires=2,expiries=1,writes=2"}, "fencing", 11),
+    ("gossip", "parrot"): ({"nodes": 2}, "from-somebody", 3),
+    ("work_queue", "unfenced"): ({"budgets": "jobs=1,expiries=1,deaths=0"}, "one-effective", 13),
     ("raft_election", "generous"): ({"nodes": 2, "crashes": 0, "budgets": "elections=2"}, "election-safety", 6),
     ("raft_election", "forgetful"): ({"crashes": 1, "budgets": "elections=2"}, "election-safety", 8),
 }

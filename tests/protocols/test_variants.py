@@ -278,7 +278,7 @@ def test_every_broken_network_is_on_the_page() -> None:
 
 
 def anchors(*roots: str) -> set[str]:
-    """The entries of docs/readings.md that comments cite, as `(readings: ...)`."""
+    """The entries of docs/explanation/readings.md that comments cite, as `(readings: ...)`."""
     texts = (p.read_text(encoding="utf-8") for root in roots for p in (DOCS.parent / root).rglob("*.py"))
     return {name for text in texts for name in re.findall(r"\((?:`docs/)?readings(?:\.md`)?: ([^)]+)\)", text)}
 

@@ -310,7 +310,7 @@ class ProtocolSource:
                 said = f"{f.name} is on a disk, and is_down is a function of the file: let the world keep who is down"
                 raise misdeclared(self.name, ("field", f.name), said)
             if f.disk and isinstance(f.kind, Seq) and f.kind.bag:
-                said = f"{f.name} is a bag on a disk, where each write is told from what was there before: keep a sequence"
+                said = f"{f.name} is a bag on a disk, where each write replaces what was there: keep a sequence"
                 raise misdeclared(self.name, ("field", f.name), said)
             if f.disk and self.elects_by_choice:
                 raise ProtocolError(

@@ -169,6 +169,10 @@ class Sorts:
                 return Sort(PROCESS if isinstance(e.place.kind, NodeId) else NUMBER)
             case t.Memory():
                 self.place(e)
+            case t.OneOfSet():
+                self.of(e.members)
+                self.want(e.which, NUMBER, "a process says which member of a set is chosen")
+                return Sort(PROCESS)
             case t.Choice():
                 self.of(e.test)
                 a, b = self.of(e.then), self.of(e.other)

@@ -85,7 +85,11 @@ class FunctionTyper(Sentences):
         return out
 
     def statement(self, node: ast.stmt) -> list[t.Stmt]:
-        """A statement, and before it what its value is gathered from."""
+        """A statement, and before it what its value is gathered from, or chosen by."""
+        match node:
+            case ast.Assign(targets=[ast.Name() as target], value=ast.Call() as value) if self.chooses_of_set(value):
+                first, chosen = self.one_of_set(value)
+                return [*first, *self.assign(target, chosen, node)]
         if not isinstance(node, GATHERS) or not has_set(self.node) or not has_set(value_of(node)):
             return self.one_statement(node)
         before: list[t.Stmt] = []
@@ -178,6 +182,9 @@ class FunctionTyper(Sentences):
         """A loop through a sequence, in its order, or through a set, from its least member. Which members there are is
         asked in every round, as Python does; how long a sequence is, before the first."""
         if isinstance(node.iter, ast.Call):
+            called = node.iter.func
+            if isinstance(called, ast.Name) and called.id == "processes" and "processes" not in self.front.namespace:
+                raise self.fail(node, "processes is not imported: from zabcheck.language import processes")
             raise self.fail(
                 node, f"a loop goes through range(...), a sequence or a set: {ast.unparse(node.iter)} is none"
             )

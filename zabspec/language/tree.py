@@ -211,6 +211,14 @@ class Choice(Expr):
     other: Expr
 
 
+class OneOfSet(Choice):
+    """A member of a set of processes: the one with so many before it. Its parts find it by number, as every back end
+    can; that this is the same for all members, where which one is by choice, the analysis of symmetry knows."""
+
+    members: Expr
+    which: Expr
+
+
 class Call(Expr):
     """What a function of the program returns."""
 

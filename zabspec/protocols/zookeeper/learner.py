@@ -36,7 +36,14 @@ from zabspec.protocols.zookeeper.state import (
     epoch_of,
     first_of,
 )
-from zabspec.protocols.zookeeper.storage import apply_txn, cut_log, first_from, reload_after_cut, take_snapshot
+from zabspec.protocols.zookeeper.storage import (
+    apply_txn,
+    cut_log,
+    end_file,
+    first_from,
+    reload_after_cut,
+    take_snapshot,
+)
 from zabspec.worlds.actor import connect, send_to_leader
 
 
@@ -97,6 +104,7 @@ def on_trunc(s: State, f: Node, m: TRUNC) -> None:
     s.phase[f] = SYNCING
     stood = first_from(s, f, m.zxid)
     if cut_log(s, f, m.zxid):
+        end_file(s, f)
         reload_after_cut(s, f, m.zxid, stood)
         s.last_processed[f] = m.zxid
     else:

@@ -121,6 +121,15 @@ def drop_behind(s: State, p: Node, kept: int) -> None:
             s.log[p].remove(last)
 
 
+def end_file(s: State, p: Node) -> None:
+    """Files of the log are not told apart unless the log is read for learners (`walk`)."""
+
+
+def ends_a_file(s: State, p: Node) -> bool:
+    """Whether a start makes a difference to them."""
+    return False
+
+
 def reload_after_cut(s: State, p: Node, zxid: int, stood: int) -> None:
     """ZKDatabase.truncateLog, after the log was cut: loadDataBase takes the newest snapshot, also one later than the
     cut (ZOOKEEPER-4837). `stood`: the first record from the cut on, as it was."""
