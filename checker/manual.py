@@ -31,8 +31,8 @@ ENDING = re.compile(r"(ing|ed|es|s|e)$")
 SHORT = 4  # letters: a word as short as this is searched for as it is
 COMMON = frozenset(
     WORD.findall(
-        "a an and are as at be by can do does for from how i if in is it my of on or that the then this to was what "
-        "when where which who why will with you your"
+        "a an and are as at be by can do does for from has have how i if in is it my of on or should that the then "
+        "this to was what when where which who why will with you your"
     )
 )
 
@@ -64,9 +64,20 @@ class Section:
         return f"{self.page}#{self.anchor}" if self.level > 1 else self.page
 
     @cached_property
-    def words(self) -> tuple[str, ...]:
-        """Its words, in small letters."""
-        return tuple(WORD.findall(self.text.lower()))
+    def words(self) -> str:
+        """Its words, in small letters, each after a space."""
+        return spaced(self.text)
+
+    @cached_property
+    def terms(self) -> dict[str, str]:
+        """What its tables explain: the second cell of a row by the first, in small letters."""
+        rows = re.findall(r"^\| *[`*]*([^|`*]+?)[`*]* *\|([^|]+)", self.text, flags=re.MULTILINE)
+        return {first.lower(): MARKUP.sub(lambda found: found[1] or "", second).strip() for first, second in rows}
+
+    def excerpt(self, words: Sequence[str]) -> str:
+        """Return what a search shows of the section: a table's row that explains a word, or the beginning."""
+        explained = (f"{word}: {self.terms[word]}" for word in words if word in self.terms)
+        return next(explained, self.beginning or self.heading)
 
     @property
     def beginning(self) -> str:
@@ -163,8 +174,8 @@ class SearchResult:
 
     Attributes:
         words: those that were searched for, in small letters.
-        complete: each section has all of the words; otherwise each has as many as any section has.
-        sections: best first.
+        complete: some section has all of the words.
+        sections: those that have at least half of the words, best first.
     """
 
     words: tuple[str, ...]
@@ -173,10 +184,11 @@ class SearchResult:
 
 
 def search(words: Sequence[str], where: Sequence[ManualPage]) -> SearchResult:
-    """Return the sections that have all words, best first; if no section has all, those that have the most.
+    """Return the sections that have at least half of some words, best first.
 
     A word stands for every word that begins like it (`checks` for `checked`), whatever its case. Words such as `the`
-    are not searched for, unless there is no other. A word counts more the fewer sections have it, and in a heading.
+    are not searched for, unless there is no other. A word counts more the fewer sections have it, and in a heading or
+    where a table explains it; a section counts more the more of the words it has.
     """
     every = tuple(dict.fromkeys(part.lower() for word in words for part in WORD.findall(word)))
     wanted = tuple(word for word in every if word not in COMMON) or every
@@ -184,21 +196,31 @@ def search(words: Sequence[str], where: Sequence[ManualPage]) -> SearchResult:
     counts = {word: [occurrences(word, page, section) for page, section in found] for word in wanted}
     rarity = {word: math.log(1 + len(found) / (1 + sum(map(bool, counts[word])))) for word in wanted}
     had = [sum(counts[word][k] > 0 for word in wanted) for k in range(len(found))]
-    most = max(had, default=0)
-    best = [k for k, count in enumerate(had) if count == most and most]
-    best.sort(key=lambda k: -sum(rarity[word] * counts[word][k] for word in wanted) * weight(found[k][0]))
-    return SearchResult(wanted, most == len(wanted) > 0, tuple(found[k][1] for k in best))
+    scores = {
+        k: sum(rarity[word] * counts[word][k] for word in wanted) * (had[k] / len(wanted)) ** 2 * weight(found[k][0])
+        for k in range(len(found))
+        if had[k] and 2 * had[k] >= len(wanted)
+    }
+    best = sorted(scores, key=lambda k: -scores[k])
+    return SearchResult(wanted, len(wanted) in had, tuple(found[k][1] for k in best))
 
 
 def occurrences(word: str, page: ManualPage, section: Section) -> float:
-    """Return how much a section has of a word: between 0 and 1 for its text, more if a heading has it."""
+    """Return how much a section has of a word: between 0 and 1 for its text, more if a heading or a table has it."""
     stem = ENDING.sub("", word) if len(word) > SHORT else word
-    count = sum(each.startswith(stem) for each in section.words)
-    heading = any(each.startswith(stem) for each in WORD.findall(section.heading.lower()))
-    title = any(each.startswith(stem) for each in WORD.findall(page.title.lower()))
-    return count / (count + 0.5 + len(section.words) / 150) + 1.5 * heading + 0.7 * title
+    count = section.words.count(f" {stem}")
+    heading = f" {stem}" in spaced(section.heading)
+    title = f" {stem}" in spaced(page.title)
+    explained = word in section.terms
+    return count / (count + 0.5 + len(section.words) / 900) + 1.5 * (heading + explained) + 0.7 * title
+
+
+def spaced(text: str) -> str:
+    """Return the words of a text in small letters, each after a space."""
+    return "".join(f" {word}" for word in WORD.findall(text.lower()))
 
 
 def weight(page: ManualPage) -> float:
-    """Return the weight of a page among others: what records reasons and what is generated comes later."""
-    return 0.5 if page.kind == "decisions" or page.topic.endswith("gallery") else 1.0
+    """Return the weight of a page among others: what records reasons, measurements or entries comes later."""
+    later = page.kind == "decisions" or page.topic in ("gallery", "mutants", "reference/gallery")
+    return 0.5 if later else 1.0

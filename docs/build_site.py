@@ -27,6 +27,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 
+from click.testing import CliRunner
+
+from checker.cli import main
 from checker.manual import KINDS, ManualPage
 
 TOP = Path(__file__).parents[1]
@@ -48,6 +51,21 @@ SETTINGS = {
     # languages that the highlighter does not know (TLA+, Mermaid) are shown plain
     "suppress_warnings": "misc.highlighting_failure",
 }  # fmt: skip
+
+
+def command_line() -> str:
+    """Return the page of every command: what its `--help` prints."""
+    help_ = "`zabcheck COMMAND --help` prints the same."
+    parts = [f"# Every command\n\nAfter this page you can look up each command and option. {help_}"]
+    for words in ([], *([name] for group in main.groups.values() for name in group)):
+        runner = CliRunner(env={"COLUMNS": "100", "NO_COLOR": "1"})
+        text = runner.invoke(main, [*words, "--help"], prog_name="zabcheck").stdout.rstrip()
+        parts.append(f"## {' '.join(['zabcheck', *words])}\n\n```text\n{text}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+# Pages that are built with the site and are in no file.
+BUILT = {"reference/command-line.md": command_line}
 
 
 def staged_files() -> dict[str, str]:
@@ -153,8 +171,11 @@ def stage(folder: Path, runs: Iterable[str] = ()) -> None:
             continue
         text = relinked(page_text(TOP / source), source, files)
         if target == "index.md":
-            text += contents(files.values())
+            text += contents([*files.values(), *BUILT])
         path.write_text(with_runs(text, runs) if path.stem == "gallery" else text, encoding="utf-8")
+    for target, text_of in BUILT.items():
+        (folder / target).parent.mkdir(exist_ok=True)
+        (folder / target).write_text(text_of(), encoding="utf-8")
 
 
 def entries(names: str) -> list[str]:

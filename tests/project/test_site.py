@@ -7,9 +7,11 @@ import posixpath
 import re
 from pathlib import Path
 
+import click
 import pytest
 
 from checker.ci.shipped import gallery
+from checker.cli import main
 
 TOP = Path(__file__).parents[2]
 SPEC = importlib.util.spec_from_file_location("build_site", TOP / "docs/build_site.py")
@@ -60,6 +62,23 @@ def test_links_of_every_page_that_leave_the_stage_are_words() -> None:
             for link in re.findall(r"\]\(([^)#\s]+\.(?:md|py|json))", text):
                 if "://" not in link:
                     assert posixpath.normpath(posixpath.join(posixpath.dirname(target), link)) in files.values(), source
+
+
+def test_the_page_of_commands_has_every_option() -> None:
+    page = site.BUILT["reference/command-line.md"]()
+    with click.Context(main) as context:
+        for name in main.list_commands(context):
+            command = main.get_command(context, name)
+            assert command is not None
+            section = page.partition(f"\n## zabcheck {name}\n")[2].partition("\n## ")[0]
+            assert f"Usage: zabcheck {name}" in section
+            for option in (flag for param in command.params for flag in param.opts if flag.startswith("--")):
+                assert option in section or option in hidden(command), (name, option)
+
+
+def hidden(command: click.Command) -> set[str]:
+    """Return the options that a command's help leaves out."""
+    return {flag for param in command.params if getattr(param, "hidden", False) for flag in param.opts}
 
 
 def test_the_gallery_links_its_runs() -> None:
