@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 import zabcheck.__main__ as program
 from tests.commands.running import run
 from tests.standalone import Standalone
-from tests.zookeeper.test_findings import healthy, missing_one, with_rest
+from tests.zookeeper.healthy import healthy, missing_one, with_rest
 from tests.zookeeper.written import ensemble
 
 PYTHON = "./env/bin/python"  # where executors unpack the archive
