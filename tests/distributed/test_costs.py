@@ -20,10 +20,11 @@ pytest.importorskip("jsonschema")
 import jsonschema
 
 from checker.distributed import cluster as clusters
-from checker.distributed.account import LONG, POWERS, Account, Forecasting
+from checker.distributed.account import Account
 from checker.distributed.checkpoint import Level
 from checker.distributed.cluster import Cluster
 from checker.distributed.costs import LARGE, Costs, NotWorth, held, recorded
+from checker.distributed.forecasting import LONG, POWERS, Forecasting
 from checker.distributed.metering import of_jobs
 from checker.distributed.usage import Usage
 from checker.errors import RequestError
