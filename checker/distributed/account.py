@@ -1,4 +1,4 @@
-"""What a long exploration on Spark used, beside what was forecast."""
+"""What an exploration on Spark used, beside what was forecast."""
 
 from __future__ import annotations
 

@@ -107,9 +107,9 @@ class Cluster:
         context: Any = self.spark.sparkContext
         if is_local(str(context.master)):
             return int(context.defaultParallelism)
-        given_up, settled = Deadline(COMING), Deadline(SETTLED)
+        coming, settled = Deadline(COMING), Deadline(SETTLED)
         cores = 0
-        while not given_up.over() and not (cores and settled.over()):
+        while not coming.over() and not (cores and settled.over()):
             now = registered(context)
             if now is None:
                 break

@@ -1,4 +1,4 @@
-"""Say before a long exploration on Spark what it is forecast to take."""
+"""Say what a long exploration on Spark is forecast to take, while somebody waits."""
 
 from __future__ import annotations
 
