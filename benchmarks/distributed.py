@@ -3,9 +3,11 @@
     python benchmarks/distributed.py                 # 20 million states and more; every figure and verdict compared
     python benchmarks/distributed.py --depth 30      # less of the same
     python benchmarks/distributed.py --master 'local[2,4]' --fingerprint 128
+    python benchmarks/distributed.py --record        # writes the parameters of forecasts (costs.json)
 
-CPU seconds are those of all processes: Java, the tasks' Python processes and the driver; starting the session is
-told apart. Both engines judge all properties and look for all witnesses. Needs Linux (it reads /proc).
+CPU seconds are those of all processes: Java (executors and driver, which are one process here), the tasks' Python
+processes and Python's driver, from the first level to the last; starting the session is told apart. Both engines judge
+all properties and look for all witnesses. Needs Linux (it reads /proc).
 """
 
 from __future__ import annotations
@@ -23,11 +25,18 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from checker.distributed.costs import RECORDED, Costs
+
 BUDGETS = {"nodes": 3, "txns": 4, "timeouts": 1, "crashes": 0, "losses": 0}
 DEPTH = 38
+WHOLE = {"nodes": 3, "txns": 2, "timeouts": 2, "crashes": 0, "losses": 0}  # what --record explores to exhaustion
+WORTH = 10_000  # states that are worth a task, as `Cluster` has it
 SMALL = {"nodes": 3, "txns": 1, "timeouts": 1, "crashes": 0, "losses": 0}  # for the overhead of a level
 SMALL_DEPTH = 16
-OF_THE_MACHINE = ("seconds", "cpu_seconds", "compile_seconds", "memory", "properties", "engine", "fingerprint_bits")
+OF_THE_MACHINE = (
+    "seconds", "cpu_seconds", "compile_seconds", "memory", "properties", "engine", "fingerprint_bits", "usage",
+    "account", "chosen",
+)  # fmt: skip
 
 
 def cpu_of_all() -> float:
@@ -59,7 +68,7 @@ def answer(r: Any) -> dict[str, Any]:
     return found
 
 
-def local(budgets: dict[str, int], depth: int, symmetry: bool) -> dict[str, Any]:
+def local(budgets: dict[str, int], depth: int | None, symmetry: bool) -> dict[str, Any]:
     from checker.explore.breadth_first import Explorer
     from checker.explore.compiled import Compiled
     from checker.explore.result import Limits
@@ -74,7 +83,13 @@ def local(budgets: dict[str, int], depth: int, symmetry: bool) -> dict[str, Any]
 
 
 def spark(
-    budgets: dict[str, int], depth: int, symmetry: bool, master: str, wide: bool, here: int | None
+    budgets: dict[str, int],
+    depth: int | None,
+    symmetry: bool,
+    master: str,
+    wide: bool,
+    here: int | None,
+    worth: int = WORTH,
 ) -> dict[str, Any]:
     from checker.distributed.checkpoint import Checkpoint, Level
     from checker.distributed.cluster import Cluster
@@ -87,30 +102,58 @@ def spark(
     from traces.spark.session import session
     from zabspec.model import Configuration
 
-    times: list[tuple[int, float]] = []
+    made: list[dict[str, float]] = []
 
     class Timed(SparkExplorer):
         def commit(self, level: Level, before: Level | None) -> None:
             super().commit(level, before)
-            times.append((level.size, time.perf_counter()))
+            packed = sum(part.states.size for part in level.parts)
+            counted, jobs = level.usage.cpu, level.usage.jobs
+            now, cpu = time.perf_counter(), cpu_of_all()
+            made.append({"size": level.size, "at": now, "cpu": cpu, "counted": counted, "jobs": jobs, "packed": packed})
 
     properties = [p for p in PROPERTIES if p.default and p.judges("zab")]
     question, _ = ExplorationTask.of(Configuration(**budgets), properties, symmetry, wide, 0)
-    begun = time.perf_counter()
+    begun, before = time.perf_counter(), cpu_of_all()
     with session(master, brief=True) as context, tempfile.TemporaryDirectory() as folder:
         question = dataclasses.replace(question, parts=usual_parts(context.sparkContext.defaultParallelism))
         explorer = Timed(question, Checkpoint(Storage(folder)))
         if here is not None:
             explorer.here = here
+        session_cpu = cpu_of_all() - before
         started, cpu = time.perf_counter(), cpu_of_all()
-        r = explorer.run(Cluster(context), Limits(depth=depth))
+        r = explorer.run(Cluster(context, worth), Limits(depth=depth))
         cpu, wall = cpu_of_all() - cpu, time.perf_counter() - started
         disk = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
-    levels = [after - before for (_, before), (_, after) in pairwise(times)]
+    assert r.usage is not None
+    largest = max(made, key=lambda level: level["size"])
     return {
         "answer": answer(r), "cpu": cpu, "wall": wall, "states": r.distinct, "session": started - begun,
-        "memory": r.memory, "disk": disk, "levels": levels, "tasks": r.cpu_seconds, "parts": question.parts,
+        "session_cpu": session_cpu, "memory": r.memory, "disk": disk, "parts": question.parts,
+        "packed": largest["packed"] / largest["size"], "made": made, "usage": r.usage.as_json(),
     }  # fmt: skip
+
+
+def levels_of(run: dict[str, Any]) -> list[dict[str, float]]:
+    """Of each level after the first: the states expanded for it and found new, and what it took."""
+    return [
+        {name: after[name] - before[name] for name in ("at", "cpu", "counted", "jobs")}
+        | {"states": (before["size"] + after["size"]) / 2}
+        for before, after in pairwise(run["made"])
+    ]
+
+
+def of_late_levels(run: dict[str, Any], name: str) -> float:
+    """What a level of few states takes, the first four left out, in which Java compiles."""
+    return statistics.median(level[name] for level in levels_of(run)[4:])
+
+
+def for_each_state(run: dict[str, Any], name: str, level: float) -> float:
+    """What each state takes: of the levels half as large as the largest, and larger, less what any level takes."""
+    levels = levels_of(run)
+    most = max(one["states"] for one in levels)
+    large = [one for one in levels if one["states"] >= most / 2 and one["jobs"]]
+    return sum(one[name] - level for one in large) / sum(one["states"] for one in large)
 
 
 def in_child(engine: str, **question: Any) -> dict[str, Any]:
@@ -122,6 +165,75 @@ def in_child(engine: str, **question: Any) -> dict[str, Any]:
     return result
 
 
+def words(ask: dict[str, Any]) -> str:
+    """A question in words."""
+    bounds = ", ".join(f"{k} {v}" for k, v in ask["budgets"].items())
+    extent = "to exhaustion" if ask["depth"] is None else f"to depth {ask['depth']}"
+    return f"zab, {bounds}, {extent}, {'orbits' if ask['symmetry'] else 'every state'}"
+
+
+def parameters(
+    question: str,
+    options: argparse.Namespace,
+    one: dict[str, Any],
+    far: dict[str, Any],
+    few: dict[str, Any],
+    many: dict[str, Any],
+) -> Costs:
+    """The parameters of forecasts.
+
+    Args:
+        question: in words.
+        one: the local engine's run; `far`: the same on Spark.
+        few: a small question, each level a job with one task a stage; `many`: the same, with tasks for each state.
+    """
+    used, states, levels = far["usage"], far["states"], far["answer"]["levels"]
+    level_cpu, level_counted = (of_late_levels(few, name) for name in ("cpu", "counted"))
+    more = 3 * (far["parts"] - 1)  # tasks of a large level, beyond one of each stage
+    task_cpu = max(0.0, of_late_levels(many, "cpu") - level_cpu) / more
+    cpu = for_each_state(far, "cpu", level_cpu + more * task_cpu)
+    overhead = used["jobs"] * level_cpu + (used["tasks"] - 3 * used["jobs"]) * task_cpu
+    share = max(levels) / far["parts"]
+    return Costs(
+        question=question,
+        machine=f"{os.cpu_count()} cores, {options.master}",
+        day=time.strftime("%d %B %Y").lstrip("0"),
+        bits=int(options.fingerprint),
+        states=states,
+        levels=len(levels),
+        jobs=used["jobs"],
+        parts=far["parts"],
+        cores=os.cpu_count() or 1,
+        local_cpu=one["cpu"] / one["states"],
+        cpu=cpu,
+        counted=for_each_state(far, "counted", level_counted),
+        level_seconds=of_late_levels(few, "at"),
+        level_cpu=level_cpu,
+        level_counted=level_counted,
+        first_cpu=max(0.0, far["cpu"] - overhead - cpu * states),
+        task_cpu=task_cpu,
+        start_seconds=far["session"],
+        start_cpu=far["session_cpu"],
+        sent=used["sent"] / used["states"],
+        successors=far["answer"]["generated"] / states,
+        message=used["shuffle"] / used["sent"],
+        written=used["written"] / used["states"],
+        kept=far["disk"] / states,
+        packed=far["packed"],
+        candidates=used["candidates"] / used["states"],
+        largest=max(levels) / states,
+        base_memory=few["memory"],
+        share_memory=max(0.0, far["memory"] - few["memory"]) / share,
+    )
+
+
+def record(costs: Costs) -> None:
+    """Write parameters to the file that forecasts are made from."""
+    known = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
+    RECORDED.write_text(json.dumps({**known, str(costs.bits): costs.as_json()}, indent=1, sort_keys=True) + "\n")
+    print(f"recorded in {RECORDED}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--child", help=argparse.SUPPRESS)
@@ -129,15 +241,20 @@ def main() -> None:
     parser.add_argument("--master", default="local[2,4]", help="where, as Spark names it (default local[2,4])")
     parser.add_argument("--fingerprint", choices=["64", "128"], default="64", help="bits (default 64)")
     parser.add_argument("--symmetry", action="store_true", help="count renamings of a state once")
+    parser.add_argument(
+        "--record", action="store_true", help="explore another question, and keep its costs for forecasts"
+    )
     options = parser.parse_args()
     if options.child:
         engine, question = json.loads(options.child)
         print(json.dumps({"local": local, "spark": spark}[engine](**question)))
         return
-    print("zab, fifo,", ", ".join(f"{k} {v}" for k, v in BUDGETS.items()), f"- to depth {options.depth}")
+    ask = {"budgets": BUDGETS, "depth": options.depth, "symmetry": options.symmetry}
+    if options.record:
+        ask = {"budgets": WHOLE, "depth": None, "symmetry": True}
+    print(words(ask))
     print(f"load before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     there = {"master": options.master, "wide": options.fingerprint == "128"}
-    ask = {"budgets": BUDGETS, "depth": options.depth, "symmetry": options.symmetry}
     one, far = in_child("local", **ask), in_child("spark", **ask, **there, here=None)
     same = one["answer"] == far["answer"]
     differ = ", ".join(k for k in one["answer"] if one["answer"][k] != far["answer"][k])
@@ -149,10 +266,20 @@ def main() -> None:
     generated = one["answer"]["generated"]
     print(f"session started in {far['session']:.1f} s; {far['parts']} parts; {generated:,} successors;", end=" ")
     print(f"largest process {far['memory'] / 1e6:,.0f} MB; checkpoint {far['disk'] / far['states']:.1f} bytes a state")
-    few = in_child("spark", budgets=SMALL, depth=SMALL_DEPTH, symmetry=True, **there, here=0)
-    print(f"a level of few states as a job: {statistics.median(few['levels'][4:]):.2f} s", end=" ")
-    few = in_child("spark", budgets=SMALL, depth=SMALL_DEPTH, symmetry=True, **there, here=None)
-    print(f"(here, without a job: {statistics.median(few['levels']):.3f} s)")
+    used = far["usage"]
+    per = {name: used[name] / used["states"] for name in ("sent", "shuffle", "written", "python_cpu", "java_cpu")}
+    print(
+        f"of tasks, as Spark and they count: Python {used['python_cpu']:.1f} CPU s, Java {used['java_cpu']:.1f};",
+        end=" ",
+    )
+    print(f"shuffle {per['shuffle']:.1f} bytes a state, {per['sent']:.2f} fingerprints; spilled {used['spilled']:,}")
+    small = {"budgets": SMALL, "depth": SMALL_DEPTH, "symmetry": True, **there}
+    few, many = (in_child("spark", **small, here=0, worth=worth) for worth in (WORTH, 1))
+    print(f"a level of few states as a job: {of_late_levels(few, 'at'):.2f} s", end=" ")
+    none = in_child("spark", **small, here=None)
+    print(f"(here, without a job: {of_late_levels(none, 'at'):.3f} s)")
+    if options.record:
+        record(parameters(words(ask), options, one, far, few, many))
     print(f"load after: {os.getloadavg()[0]:.1f}")
     if not same:
         raise SystemExit(1)

@@ -1,4 +1,4 @@
-"""Explore ZAB to exhaustion under one set of budgets after another; print docs/exhaustion.md's table.
+"""Explore ZAB to exhaustion under sets of budgets; print the table of benchmarks/results/exhaustion.md.
 
     python benchmarks/exhaustion.py            # every row; the largest takes minutes and 6 GB
     python benchmarks/exhaustion.py 0 1 2      # some rows

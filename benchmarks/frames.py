@@ -1,17 +1,20 @@
 """How fast a DataFrame of events is judged: where the rows of a run lie together, and where they lie anywhere.
 
-    python benchmarks/frames.py [--events 5000000] [--runs 40000] [--deliveries 0] [--master local[2]]
+    python benchmarks/frames.py [--events 5000000] [--runs 40000] [--deliveries 0] [--heap 2048] [--master local[2]]
 
 What is timed is processor time, of this process, of Java and of its workers, from the files to the verdicts counted by
-property, the second time (of the one run, the first); and the most memory that a Python worker held. The start of the
-session is not part of it.
+property, the second time (of the one run, the first); and the most memory that each kind of process held. The start of
+the session is not part of it.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import Any, Self
 
@@ -37,10 +40,17 @@ def scatter(path: Path, folder: Path) -> None:
 
 
 class Memory:
-    """The most memory that any Python process below this one has held."""
+    """The most memory that this process, Java and each Python worker below it have held, and all of them at once.
+
+    Attributes:
+        most: MiB (the kernel's high-water mark of resident memory), by the kind of process: driver, Java, worker.
+        together: MiB, the greatest sum seen of what all of them held at one moment; pages that processes share count
+            in each of them.
+    """
 
     def __init__(self) -> None:
-        self.most = 0
+        self.most: dict[str, int] = {}
+        self.together = 0
         self.over = threading.Event()
         self.thread = threading.Thread(target=self.watch, daemon=True)
 
@@ -51,17 +61,40 @@ class Memory:
     def __exit__(self, *_: object) -> None:
         self.over.set()
         self.thread.join()
+        self.look()
+
+    def __str__(self) -> str:
+        each = ", ".join(f"{kind} {most:,}" for kind, most in sorted(self.most.items()))
+        return f"at most {each} MiB, {self.together:,} MiB together"
 
     def watch(self) -> None:
-        while not self.over.wait(0.2):
-            for entry in Path("/proc").iterdir():
-                try:
-                    words = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""
-                    if b"python" in words.partition(b"\0")[0] and b"traces.spark.daemon" in words:
-                        text = (entry / "status").read_text()
-                        self.most = max(self.most, int(text.partition("VmHWM:")[2].split()[0]) >> 10)
-                except (OSError, IndexError):
-                    continue
+        while not self.over.wait(0.5):
+            self.look()
+
+    def look(self) -> None:
+        """Note what each process holds now, and what it has held at most."""
+        parents: dict[int, int] = {}
+        held: dict[int, tuple[str, int, int]] = {}
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                text = (entry / "status").read_text()
+                words = (entry / "cmdline").read_bytes()
+                parents[int(entry.name)] = int(text.partition("PPid:")[2].split()[0])
+                most, now = (int(text.partition(f"{name}:")[2].split()[0]) >> 10 for name in ("VmHWM", "VmRSS"))
+                java = b"java" in words.partition(b"\0")[0]
+                held[int(entry.name)] = ("Java" if java else "worker", most, now)
+        total = 0
+        for pid, (kind, most, now) in held.items():
+            above = pid
+            while above in parents and above != os.getpid():
+                above = parents[above]
+            if above == os.getpid():
+                kind = "driver" if pid == above else kind
+                self.most[kind] = max(self.most.get(kind, 0), most)
+                total += now
+        self.together = max(self.together, total)
 
 
 def counted(spark: Any, path: Path, how: str) -> Any:
@@ -79,41 +112,60 @@ def main() -> None:
     options.add_argument("--events", type=int, default=5_000_000, help="rows of the many runs")
     options.add_argument("--runs", type=int, default=40_000)
     options.add_argument("--deliveries", type=int, default=0, help="of one long history")
-    options.add_argument("--way", default="", help="only this: files, together, anywhere")
+    options.add_argument("--way", default="", help="only this: files, together, anywhere, none (but the one run)")
+    options.add_argument("--heap", type=int, default=2048, help="MiB that Java may take for its objects")
     options.add_argument("--master", default="local[2]")
     chosen = options.parse_args()
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder, session(chosen.master) as spark:
-        path = Path(folder) / "table.parquet"
-        rows = many_runs(path, chosen.events, chosen.runs)
-        scatter(path, Path(folder) / "scattered")
+    with (
+        tempfile.TemporaryDirectory(dir="/var/tmp") as folder,
+        session(chosen.master, memory=chosen.heap << 20) as spark,
+    ):
         few = Path(folder) / "few.parquet"
         many_runs(few, 1000, 10)
         counted(spark, few, "anywhere")  # the workers have started and compiled
-        ways = [
-            ("files", path, "files"),
-            ("together", path, "together"),
-            ("sorted again", path, "anywhere"),
-            ("scattered", Path(folder) / "scattered", "anywhere"),
-        ]
+        if chosen.way != "none":
+            many(spark, Path(folder), chosen)
         if chosen.deliveries:
-            history = Path(folder) / "history.parquet"
-            long = one_history(history, chosen.deliveries)
-            ways += [("one run", history, "anywhere")]
-        for name, where, how in ways:
-            if chosen.way not in ("", how):
-                continue
-            with Memory() as memory:
-                if name != "one run":
-                    counted(spark, where, how)  # Java compiles what it finds hot, for some seconds
-                seconds, found = timed(lambda where=where, how=how: counted(spark, where, how))
-            bad = [r for r in found if r.verdict not in ("held", "premise not reached", "not judged")]
-            assert found, "there are verdicts"
-            count = long if name == "one run" else rows
-            print(
-                f"{name}: {count:,} rows in {seconds:.1f} s of processor time: {count / seconds / 1e6:.2f} M rows/s; "
-                f"a worker held at most {memory.most:,} MiB{f'; {bad}' if bad else ''}",
-                flush=True,
-            )
+            one(spark, Path(folder), chosen.deliveries)
+
+
+def many(spark: Any, folder: Path, chosen: argparse.Namespace) -> None:
+    """Judge many runs, in each of the ways."""
+    path = folder / "table.parquet"
+    rows = many_runs(path, chosen.events, chosen.runs)
+    scatter(path, folder / "scattered")
+    ways = [
+        ("files", path, "files"),
+        ("together", path, "together"),
+        ("sorted again", path, "anywhere"),
+        ("scattered", folder / "scattered", "anywhere"),
+    ]
+    for name, where, how in ways:
+        if chosen.way in ("", how):
+            counted(spark, where, how)  # Java compiles what it finds hot, for some seconds
+            measured(spark, name, where, how, rows)
+
+
+def one(spark: Any, folder: Path, deliveries: int) -> None:
+    """Judge one long run: its files by tasks that read them, and as a DataFrame."""
+    path = folder / "history.parquet"
+    rows = one_history(path, deliveries)
+    for way in ("files", "anywhere"):
+        measured(spark, f"one run, {way}", path, way, rows)
+
+
+def measured(spark: Any, name: str, where: Path, how: str, rows: int) -> None:
+    """Judge a table and print what that took."""
+    began = time.monotonic()
+    with Memory() as memory:
+        seconds, found = timed(lambda: counted(spark, where, how))
+    bad = [r for r in found if r.verdict not in ("held", "premise not reached", "not judged")]
+    assert found, "there are verdicts"
+    print(
+        f"{name}: {rows:,} rows in {seconds:.1f} s of processor time ({time.monotonic() - began:.0f} s): "
+        f"{rows / seconds / 1e6:.2f} M rows/s; {memory}{f'; {bad}' if bad else ''}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

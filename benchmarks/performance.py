@@ -1,5 +1,5 @@
 """Figures 6 and 7 of DSN'11 by the timed world, swept over seeds on Spark: the table and the pictures of
-docs/performance.md.
+benchmarks/results/phase-3.md.
 
     python benchmarks/performance.py --seeds 10 --pictures docs
 """

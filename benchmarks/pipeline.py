@@ -1,10 +1,10 @@
 """Events made, written, judged and counted, in one pipeline of Spark's; what it takes, and what a worker holds.
 
-    python -m benchmarks.pipeline [--events 10000000] [--runs 64000] [--kills 0] [--master local[2]]
+    python -m benchmarks.pipeline [--events 10000000] [--runs 64000] [--kills 0] [--heap 2048]
 
 Runs are copies of one that breaks nothing, with other payloads; in one of a thousand a process delivers the first two
-transactions the other way round. With --kills the pipeline is killed so often at random moments, Java and workers with
-it, and started again; what is left in the end is compared with what has to be there.
+transactions the other way round. With --kills the pipeline is run once undisturbed, then killed so often at random
+moments of the time that this took, Java and workers with it, and started again; the tables are compared in the end.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from traces.tables.table import COLUMNS, OBSERVED
 
 BROKEN = 1000  # one run of so many
 AT_ONCE = 1 << 16  # rows
+TABLES = ("events", "verdicts", "rates")
+DIGESTS = "tables: "
 
 
 @dataclass(frozen=True)
@@ -47,15 +49,18 @@ class Make:
         for name in ("epoch", "counter", "identity"):
             wrong[name][at] = whole[name][at[::-1]]
         size = len(whole["kind"])
+        at_once = max(1, AT_ONCE // size)
+        usual = rows(np.zeros(at_once, np.int64), whole, wrong, size)
         for batch in batches:
             runs = batch.column(0).to_numpy()
-            for k in range(0, len(runs), max(1, AT_ONCE // size)):
-                some = runs[k : k + max(1, AT_ONCE // size)]
-                yield from rows(some, whole, wrong, size)
+            for k in range(0, len(runs), at_once):
+                some = runs[k : k + at_once]
+                same = len(some) == at_once and not (some % BROKEN == 7).any()
+                yield renamed(usual, some, whole, size) if same else rows(some, whole, wrong, size)
 
 
-def rows(runs: Any, whole: dict[str, Any], wrong: dict[str, Any], size: int) -> Iterator[pa.RecordBatch]:
-    """The rows of some runs."""
+def rows(runs: Any, whole: dict[str, Any], wrong: dict[str, Any], size: int) -> pa.RecordBatch:
+    """Return the rows of some runs."""
     bad = np.repeat(runs % BROKEN == 7, size)
     columns: list[pa.Array] = []
     for name, is_text, *_ in COLUMNS:
@@ -76,12 +81,30 @@ def rows(runs: Any, whole: dict[str, Any], wrong: dict[str, Any], size: int) -> 
                 values = np.tile(np.arange(size), len(runs))
             if name == "digest":
                 identity = np.where(bad, np.tile(wrong["identity"], len(runs)), np.tile(whole["identity"], len(runs)))
-                values = np.where(identity == NULL, NULL, identity * 7919 + np.repeat(runs, size))
-            columns.append(pa.array(values.astype(np.int64), pa.int64(), mask=values == NULL))
-    yield pa.RecordBatch.from_arrays(columns, names=[name for name, *_ in COLUMNS])
+                values = digests(identity, np.repeat(runs, size))
+            columns.append(numbers(values))
+    return pa.RecordBatch.from_arrays(columns, names=[name for name, *_ in COLUMNS])
 
 
-def pipeline(folder: Path, events: int, runs: int, master: str) -> None:
+def renamed(usual: pa.RecordBatch, runs: Any, whole: dict[str, Any], size: int) -> pa.RecordBatch:
+    """Return the rows of runs of which none is broken: all but two of their columns are the same."""
+    run = np.repeat(runs, size)
+    own = {"run": numbers(run), "digest": numbers(digests(np.tile(whole["identity"], len(runs)), run))}
+    columns = [own.get(name, usual.column(name)) for name in usual.schema.names]
+    return pa.RecordBatch.from_arrays(columns, names=usual.schema.names)
+
+
+def digests(identity: Any, run: Any) -> Any:
+    """Return the digests of payloads, which differ from run to run."""
+    return np.where(identity == NULL, NULL, identity * 7919 + run)
+
+
+def numbers(values: Any) -> pa.Array:
+    """Return a column of numbers, some of which are not known."""
+    return pa.array(values.astype(np.int64), pa.int64(), mask=values == NULL)
+
+
+def pipeline(folder: Path, events: int, runs: int, master: str, heap: int) -> None:
     """Make the tables."""
     from traces.spark.guest import workers
     from traces.spark.session import session
@@ -90,7 +113,7 @@ def pipeline(folder: Path, events: int, runs: int, master: str) -> None:
     columns = ", ".join(f"{name} {'string' if is_text else 'bigint'}" for name, is_text, *_ in COLUMNS)
     txns = max(2, (events // runs - 8) // 6)
     tasks = max(2, events // 1_000_000)
-    with session(master) as spark, workers(spark), Memory() as memory:
+    with session(master, memory=heap << 20) as spark, workers(spark), Memory() as memory:
         steps = {
             "made": lambda: spark.range(0, runs, 1, tasks).mapInArrow(Make(txns), columns)
             .write.mode("overwrite").parquet(f"{folder}/events"),
@@ -107,24 +130,53 @@ def pipeline(folder: Path, events: int, runs: int, master: str) -> None:
         found = {tuple(r) for r in spark.read.parquet(f"{folder}/rates").collect()}
         bad = sum(n for _, verdict, n in found if verdict == "violated")
         whole = {sum(n for p, _, n in found if p == name) for name in {p for p, *_ in found}}
+        said = ", ".join(f"{name} {digest(spark.read.parquet(f'{folder}/{name}'))}" for name in TABLES)
+    print(f"{DIGESTS}{said}")
     wanted = len(range(7, runs, BROKEN))
     total = [n for p, v, n in found if (p, v) == ("total-order", "violated")]
-    print(f"{count:,} events of {runs:,} runs; {bad:,} verdicts violated; a worker held at most {memory.most:,} MiB")
+    print(f"{count:,} events of {runs:,} runs; {bad:,} verdicts violated; {memory}")
     print(
         "as it has to be" if whole == {runs} and total == [wanted] else f"NOT AS IT HAS TO BE: {whole} {total} {wanted}"
     )
 
 
-def killed(words: list[str], kills: int, least: float, most: float) -> None:
-    """Run a program, killed so often."""
-    for k in range(kills + 1):
-        process = subprocess.Popen(words, start_new_session=True)
-        if k < kills:
-            try:
-                process.wait(random.uniform(least, most))
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
+def digest(table: Any) -> str:
+    """Return how many rows a table has, and a digest of them that does not depend on their order."""
+    from pyspark.sql import functions as f
+
+    each = f.xxhash64(*table.columns).cast("decimal(38,0)")
+    count, sums = table.agg(f.count(f.lit(1)), f.sum(each)).first()
+    return f"{count:,} rows {int(sums) % (1 << 64):016x}"
+
+
+def finished(words: list[str]) -> tuple[float, str]:
+    """Run a program to its end; return the seconds that it took, and what it says the tables have."""
+    began = time.monotonic()
+    done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True)
+    print(done.stdout, end="", flush=True)
+    return time.monotonic() - began, next(line for line in done.stdout.splitlines() if line.startswith(DIGESTS))
+
+
+def killed(words: list[str], kills: int, within: float) -> list[str]:
+    """Start a program and kill it, its Java and its workers, so often, each time at a random moment.
+
+    Args:
+        within: seconds from its start within which it is killed.
+
+    Returns:
+        The tables that were finished each time.
+    """
+    out = []
+    folder = Path(words[words.index("--folder") + 1])
+    for _ in range(kills):
+        process = subprocess.Popen(words, start_new_session=True, stdout=subprocess.DEVNULL)
+        try:
+            process.wait(random.uniform(0.0, within))
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        out.append("".join(name[0] for name in TABLES if (folder / name / "_SUCCESS").exists()) or "-")
+    return out
 
 
 def main() -> None:
@@ -132,17 +184,22 @@ def main() -> None:
     options.add_argument("--events", type=int, default=10_000_000)
     options.add_argument("--runs", type=int, default=64_000)
     options.add_argument("--kills", type=int, default=0)
-    options.add_argument("--within", type=float, default=60.0, help="seconds within which it is killed")
+    options.add_argument("--heap", type=int, default=2048, help="MiB that Java may take for its objects")
     options.add_argument("--master", default="local[2]")
     options.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.folder:
-        pipeline(chosen.folder, chosen.events, chosen.runs, chosen.master)
+        pipeline(chosen.folder, chosen.events, chosen.runs, chosen.master, chosen.heap)
         return
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
-        words = [sys.executable, "-m", "benchmarks.pipeline", "--folder", folder, "--master", chosen.master]
-        words += ["--events", str(chosen.events), "--runs", str(chosen.runs)]
-        killed(words, chosen.kills, 5.0, chosen.within)
+        words = [sys.executable, "-m", "benchmarks.pipeline", "--master", chosen.master]
+        words += ["--events", str(chosen.events), "--runs", str(chosen.runs), "--heap", str(chosen.heap)]
+        seconds, wanted = finished([*words, "--folder", f"{folder}/undisturbed"])
+        if chosen.kills:
+            there = [*words, "--folder", f"{folder}/killed"]
+            tables = killed(there, chosen.kills, seconds)
+            print(f"{chosen.kills} kills within {seconds:.0f} s of a start; tables that were there: {' '.join(tables)}")
+            print("equal tables" if finished(there)[1] == wanted else "DIFFERENT TABLES")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The refinement check under one set of budgets after another, and with every variant; print docs/refine.md's tables.
+"""The refinement check under one set of budgets after another, and with every variant; print the tables of its page.
 
     python benchmarks/refine.py                # both tables; some minutes
     python benchmarks/refine.py budgets 0 1    # some rows of the first

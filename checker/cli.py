@@ -43,7 +43,7 @@ GROUPS = {
         "simulate": "simulate", "sweep": "sweep", "judge": "judge", "replay": "replay", "minimise": "minimise",
         "realise": "realise", "export": "export", "report": "report",
     },
-    "Your shell": {"completion": "completion"},
+    "The documentation, and your shell": {"docs": "docs", "completion": "completion"},
 }  # fmt: skip
 
 EXAMPLES = """\b
@@ -110,24 +110,24 @@ Examples:
     "--reduction",
     type=click.Choice(["auto", "stuttering", "none"]),
     show_default="auto",
-    help="What may be left out, with equal verdicts (docs/reduction.md): auto, all that is known; stuttering, receipts "
+    help="What may be left out, with equal verdicts (explanation/reductions.md): auto, all; stuttering, receipts "
     "over datagrams that do nothing; none, no step.",
 )
 @shared.named(
     "--engine",
     "NAME",
-    "compiled, interpret (slow, plain Python), or spark (see docs/distributed.md).",
-    completing.engines("compiled", "interpret", "spark"),
+    "compiled, interpret (slow, plain Python), spark, or auto: spark if a cluster is faster (docs/distributed.md).",
+    completing.engines("compiled", "interpret", "spark", "auto"),
     "compiled",
 )
-@click.option("--master", metavar="URL", help="With --engine spark: where, as Spark names it (local[*]).")
+@click.option("--master", metavar="URL", help="With --engine spark or auto: where, as Spark names it (local[*]).")
 @click.option("--checkpoint", type=PATH, metavar="DIR", help="A folder that every level is kept in, to go on from.")
 @click.option("--resume", is_flag=True, help="With --checkpoint: go on from the last whole level there.")
 @click.option(
     "--fingerprint",
     type=click.Choice(["64", "128"]),
     metavar="BITS",
-    help="With --engine spark: 64 (the default) or 128.",
+    help="With --engine spark: 64 or 128; by default 128 on a cluster, or for more states than 64 tell apart.",
 )
 @click.option(
     "--search",

@@ -2,7 +2,8 @@
 
     python docs/regenerate.py [FILE ...]
 
-A block to fill is a fence that follows `<!-- run: COMMAND -->`. Nothing else is changed.
+A block to fill is a fence that follows `<!-- run: COMMAND -->`. Nothing else is changed. With
+`<!-- run: COMMAND, first: LINES -->` it shows so many lines of the output, and says how many are left out.
 
 A page may write files on its way, which its commands then find; all of it happens in a folder of its own. A fence that
 follows `<!-- write: FILE -->` is added to the end of a file, two lines below; one that follows
@@ -25,13 +26,22 @@ BLOCK = re.compile(
 KEEP_HEAD, KEEP_TAIL = 60, 12  # of a long output: the first lines and the last
 
 
-def output_of(command: str, kind: str, folder: Path | None) -> str:
-    """What a command prints, its middle left out if it is long; `kind` of the fence: of text the command as well."""
+def output_of(said: str, kind: str, folder: Path | None) -> str:
+    """Return what a command prints, its middle left out if it is long.
+
+    Args:
+        said: the command, and how many lines of its output are shown.
+        kind: of the fence; one of text has the command as well.
+        folder: where the command runs; None: here.
+    """
+    command, _, first = said.partition(", first: ")
     program = Path(sys.executable).parent / command.split()[0]
     done = subprocess.run([program, *command.split()[1:]], capture_output=True, text=True, check=False, cwd=folder)
-    said = (done.stdout + done.stderr).replace(f"{folder}/", "")
-    lines = [line.rstrip() for line in said.rstrip().splitlines()]
-    if len(lines) > KEEP_HEAD + KEEP_TAIL + 1:
+    output = (done.stdout + done.stderr).replace(f"{folder}/", "")
+    lines = [line.rstrip() for line in output.rstrip().splitlines()]
+    if first and len(lines) > int(first):
+        lines[int(first) :] = [f"[{len(lines) - int(first)} lines left out]"]
+    elif len(lines) > KEEP_HEAD + KEEP_TAIL + 1:
         left_out = len(lines) - KEEP_HEAD - KEEP_TAIL
         lines[KEEP_HEAD:-KEEP_TAIL] = [f"[{left_out} lines left out]"]
     return (f"$ {command}\n" if kind == "text" else "") + "\n".join(lines) + "\n"
@@ -88,7 +98,7 @@ def regenerated(page: str) -> str:
 
 def main() -> None:
     docs = Path(__file__).parent
-    for path in [Path(name) for name in sys.argv[1:]] or [docs.parent / "README.md", *sorted(docs.glob("*.md"))]:
+    for path in [Path(name) for name in sys.argv[1:]] or [docs.parent / "README.md", *sorted(docs.rglob("*.md"))]:
         path.write_text(regenerated(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 

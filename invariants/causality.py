@@ -2,12 +2,12 @@
 
 One abcast PO-precedes another when it was broadcast earlier by the same primary instance, or when
 the primary of the later one had delivered it before broadcasting, or through a chain of these
-(`docs/readings.md`: PO precedence). Identities follow the order of abcasts, so a chain only ever
+(`docs/explanation/readings.md`: PO precedence). Identities follow the order of abcasts, so a chain only ever
 leads from a lower to a higher identity.
 
 One abcast happens before another (Definition III.1) when the same *process* broadcast it earlier, in whatever
 instance, or when the process of the later one had delivered it before broadcasting, or through a chain of these
-(`docs/readings.md`: happens before). So what PO-precedes happens before, and not the other way round.
+(`docs/explanation/readings.md`: happens before). So what PO-precedes happens before, and not the other way round.
 """
 
 from __future__ import annotations

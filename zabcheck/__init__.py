@@ -188,7 +188,7 @@ PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    """A name of this package, from where it is.
+    """Import a name of this package from the module that defines it.
 
     Raises:
         AttributeError: there is none.

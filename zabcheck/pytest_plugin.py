@@ -31,11 +31,12 @@ MARKER = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Declare the mark."""
     config.addinivalue_line("markers", MARKER)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test for each mark of a function."""
+    """Make a test of each mark of a function."""
     marks = list(metafunc.definition.iter_markers(MARK))[::-1]
     if not marks:
         return
@@ -45,7 +46,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def title(args: tuple[Any, ...], keywords: Mapping[str, Any]) -> str:
-    """What a configuration is called in the name of its test."""
+    """Return the part of a test's name that names its configuration."""
     words = [str(getattr(value, "name", value)) for value in args]
     return " ".join([*words, *(f"{name}={value}" for name, value in keywords.items())]) or "zab"
 
@@ -61,7 +62,7 @@ def asked(*args: Any, **options: Any) -> Explored:
 
 
 def judged(found: Explored) -> Explored:
-    """What was found; fail where the command would not end with 0."""
+    """Return the result; fail the test where the command would not end with 0."""
     if not found.passed:
         shown = next((v.text for v in found.verdicts.values() if v.text), "")
         pytest.fail("\n\n".join(filter(None, (found.sentence, shown))), pytrace=False)
@@ -70,7 +71,7 @@ def judged(found: Explored) -> Explored:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
-    """A marked test explores first, and fails by itself."""
+    """Explore before the body of a marked test runs, and fail the test on a violation."""
     mark = pyfuncitem.callspec.params.get(FIXTURE) if hasattr(pyfuncitem, "callspec") else None
     if isinstance(mark, pytest.Mark):
         found: Any = pyfuncitem.funcargs.get(FIXTURE)
@@ -79,7 +80,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
 
 @pytest.fixture
 def zabcheck_explored(request: pytest.FixtureRequest) -> Explored:
-    """What the exploration of the test's mark found."""
+    """Return the result of exploring the test's mark."""
     mark = getattr(request, "param", None)
     if not isinstance(mark, pytest.Mark):
         raise pytest.UsageError(f"{request.node.name}: the fixture {FIXTURE} is for tests marked with {MARK}(...)")

@@ -23,7 +23,7 @@ def in_the_way() -> str:
 
 
 def place(name: str) -> str:
-    """The file, or folder, that Python loads a package from; empty: there is none."""
+    """Return the file or folder from which Python loads a package; empty: no such package."""
     from importlib.util import find_spec
 
     module = sys.modules.get(name)

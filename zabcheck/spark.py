@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from traces.tables.places import Place
 
-__all__ = ["Swept", "append_delta", "judge", "judge_stream", "read_delta", "sweep", "write_stream"]
+__all__ = ["Swept", "append_delta", "judge", "judge_stream", "read_delta", "read_kafka", "sweep", "write_stream"]
 
 
 @dataclass(frozen=True)
@@ -167,6 +167,30 @@ def write_stream(
     return write_batches(verdicts, fspath(folder), fspath(checkpoint), trigger)
 
 
+def read_kafka(spark: SparkSession, servers: str, topic: str, **options: str) -> DataFrame:
+    """Return a stream of events for `judge_stream` from a Kafka topic.
+
+    Each message is a JSON object with the columns of an event table. One that is not, or has a value of another type,
+    becomes a row without a run, which `judge_stream` reports as malformed.
+
+    Args:
+        spark: a session with Spark's package for Kafka.
+        servers: the brokers, as HOST:PORT,...
+        topic: whose messages to read; its key should be the run.
+        options: of Spark's source, as startingOffsets="earliest".
+
+    Raises:
+        RequestError: the session does not have the package, or refuses an option.
+    """
+    from traces.tables import kafka
+    from traces.tables.table import TableError
+
+    try:
+        return kafka.read_kafka(spark, servers, topic, options)
+    except TableError as problem:
+        raise RequestError(str(problem)) from None
+
+
 def read_delta(spark: SparkSession, folder: str | PathLike[str]) -> DataFrame:
     """Return a Delta table of this machine, or of a mount, as it is now.
 
@@ -220,7 +244,7 @@ def check_kinds(observes: Sequence[str]) -> None:
 
 
 def active_session() -> SparkSession:
-    """The session that there is.
+    """Return the active session.
 
     Raises:
         RequestError: there is none.
@@ -234,7 +258,7 @@ def active_session() -> SparkSession:
 
 
 def place_named(name: str) -> Place:
-    """The path, or the address, that a name is."""
+    """Return a name as a path or an address."""
     from traces.tables.places import address_of
     from zabspec.files import place_of
 
@@ -280,14 +304,14 @@ SINGLE = ("sample", "sample_seed", "quorums")
 
 
 def values(given: Any) -> tuple[Any, ...]:
-    """The values of an axis: one, or several; a range is of seeds."""
+    """Return the values of an axis: one, or several; a range is of seeds."""
     if isinstance(given, range) and given.step == 1:
         return (f"{given.start}:{given.stop}",)
     return tuple(given) if isinstance(given, list | tuple | range) else (given,)
 
 
 def strange(grid: dict[str, Any]) -> str:
-    """The first name that no grid has."""
+    """Return the first name that no grid has."""
     from traces.sweep.grid import Grid
 
     return next((name for name in grid if name not in Grid.__dataclass_fields__), next(iter(grid)))

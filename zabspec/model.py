@@ -10,12 +10,14 @@ from types import ModuleType
 from zabspec import history, passes
 from zabspec.authoring.alternatives import MOST
 from zabspec.authoring.checks import check_fields
+from zabspec.authoring.closing import leaves_open
 from zabspec.authoring.declaration import ConfigError
 from zabspec.authoring.glue import ELECTIONS
 from zabspec.authoring.quorums import system_for
 from zabspec.configuration import UNSET, Parameters
 from zabspec.language import NODE, Bool, Field, Int, MessageUnion, Record, Role, Schema
 from zabspec.language.program import Program
+from zabspec.properties import ProgressProperty
 from zabspec.protocols.registry import NAMES, PROTOCOLS, Parts, Protocol, Sizes
 from zabspec.roles import roles_of
 from zabspec.worlds import actor, crash_within, left_open, priority, step_annotations
@@ -167,6 +169,11 @@ class Model:
     def world(self) -> World:
         return self.protocol.world
 
+    def may_wait(self, goal: ProgressProperty) -> range:
+        """The processes that a progress property is of: all, or those of its role."""
+        roles = roles_of(self.configuration.roles)
+        return roles.by_type[goal.role].members if roles and goal.role else range(self.configuration.nodes)
+
     def spends(self, kind: StepKind, which: int) -> str:
         """The budget that a step costs; empty: none.
 
@@ -278,9 +285,25 @@ class Model:
 
     @property
     def leaving(self) -> tuple[ModuleType, ...]:
-        """What stands for a connection that the text may leave open; not where a reduction needs to know the text."""
-        own = self.world.name == CONNECTIONS and not self.protocol.declared.bounded_by_world
-        return (left_open,) if own else ()
+        """What stands for a connection that the text may leave open; a text that does not, and that its world bounds,
+        has what reductions know."""
+        if self.world.name != CONNECTIONS:
+            return ()
+        return (left_open,) if self.leaves_open or not self.protocol.declared.bounded_by_world else ()
+
+    @cached_property
+    def leaves_open(self) -> str:
+        """Where the text may leave an end of a connection open; nothing: it closes each first, which is shown of texts
+        that their world bounds, and tests show of those of this project."""
+        text, c = self.protocol.text, self.configuration
+        if text.released or not self.protocol.declared.bounded_by_world:
+            return ""
+        if self.protocol.disks:
+            return "processes fail inside what they do"
+        start = next((s.function.__name__ for s in self.protocol.declared.starts if s.name == c.start), "")
+        volatile = {f.name for f in self.parts.fields if f.role is Role.VOLATILE}
+        shown = sorted(volatile & {"role", "leader"})
+        return leaves_open(vars(text.module), self.protocol.overrides(c.variant), start, shown)
 
     @property
     def world_text(self) -> tuple[ModuleType, ...]:

@@ -31,7 +31,7 @@ class Property:
         passes: whether it reads the passes that processes gave up (`zabspec/passes.py`), which are kept where such a
             property is named.
         tables: whether the rows of an event table tell all that it reads of the observed history.
-        follows_from: other properties that together imply it, as docs/reduction.md argues; a search that merges what
+        follows_from: properties that together imply it (docs/explanation/reductions.md); a search that merges what
             was observed may judge them in its place. None: there are no such.
         sooner: of a step: where a step breaks it, the same step does so too before steps of other processes that change
             places with it.
@@ -72,6 +72,7 @@ class ProgressProperty:
         key: what the function is called in a program, if not by its name.
         holds_with: the variant under which it holds, of a protocol that violates it; empty: none is known.
         default: whether it is judged unless progress properties are named.
+        role: the type of the role whose processes may wait; empty: any may.
     """
 
     name: str
@@ -80,6 +81,7 @@ class ProgressProperty:
     key: str = ""
     holds_with: str = ""
     default: bool = True
+    role: str = ""
 
     @property
     def called(self) -> str:

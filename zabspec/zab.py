@@ -3,7 +3,7 @@
 Read it with the paper in the other hand: every function named after a step is that step, with f
 the follower and l the leader as there. A process runs one step at a time, to completion, and
 touches only its own fields; `send_...`, `abcast`, `abdeliver`, `accept` and `establish` are the
-world's. Where the paper can be read in two ways, `docs/readings.md` quotes it, says which reading
+world's. Where the paper can be read in two ways, `docs/explanation/readings.md` quotes it, says which reading
 stands here, and names the variant that takes the other.
 """
 

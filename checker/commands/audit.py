@@ -43,6 +43,7 @@ Examples:
   zabcheck audit server1 server2 server3 --config zoo.cfg --release 3.9.5 --html audit.html
   zabcheck audit server1 server2 server3 --config zoo.cfg --release 3.9.5 --forecast
   zabcheck audit /data/zk1,/datalog/zk1 /data/zk2,/datalog/zk2
+  zabcheck audit s3://backups/zk1 s3://backups/zk2 s3://backups/zk3
   zabcheck audit server1 server2 server3 --watch 60 --json
   zabcheck audit --diff server1 server2
   zabcheck audit --logs zk1.log zk2.log zk3.log
@@ -63,7 +64,7 @@ ANEW = 100  # looks, of which one reads everything again
     "--watch", type=float, callback=seconds, metavar="SECONDS", help="Again and again; only what is new is read."
 )
 @click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True, help="Where.")
-@click.option("--master", metavar="URL", help="With --engine spark: where it runs (local[*]).")
+@click.option("--master", metavar="URL", help="With --engine spark, or for an address: where Spark runs (local[*]).")
 @click.option("--show-data", is_flag=True, help="Show what nodes hold, which is secret otherwise.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON; with --watch a line each time.")
 @format_options("audit")
@@ -73,7 +74,8 @@ def audit(servers: tuple[str, ...], **flags: Any) -> Answer:
     """Audit the data directories of a ZooKeeper ensemble: did it keep ZAB's promises?
 
     A SERVER is a data directory (with version-2 in it or a little below), or data and log directory as
-    DATA,LOGS. Nothing is written to them, and servers may be running.
+    DATA,LOGS; a path, or an address (s3://, viewfs://, ...), which is copied first. Nothing is written to them, and
+    servers may be running.
 
     Exit codes: 0 OK, or warnings alone; 1 a violation, or data in danger; 2 the question was wrong; 3 something could
     not be read.
@@ -95,6 +97,8 @@ def audit(servers: tuple[str, ...], **flags: Any) -> Answer:
     watch, logs = flags["watch"], flags["logs"]
     if request.engine == "spark" and (watch is not None or flags["diff"] or logs):
         raise click.UsageError("--engine spark does not go with --watch, --diff or --logs")
+    if watch is not None and any("://" in server for server in servers):
+        raise click.UsageError("--watch reads directories of this machine, or of a mount, and none at an address")
     if request.forecast and (watch is not None or flags["diff"]):
         raise click.UsageError("--forecast is of servers that are stopped: it does not go with --watch or --diff")
     if (flags["svg"] or flags["png"]) and not logs:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from zabspec.protocols.registry import Protocol
 
 __all__ = [
-    "ASKED", "SHELLS", "budgets", "candidates", "disks", "engines", "entries", "formats", "networks", "progress",
-    "properties", "protocols", "releases", "repairs", "rows", "script", "starts", "variants", "zookeeper_releases",
-    "zookeeper_variants",
+    "ASKED", "SHELLS", "budgets", "candidates", "disks", "docs_topics", "engines", "entries", "formats", "networks",
+    "progress", "properties", "protocols", "releases", "repairs", "rows", "script", "starts", "variants",
+    "zookeeper_releases", "zookeeper_variants",
 ]  # fmt: skip
 
 ASKED = "_ZABCHECK_COMPLETE"  # the environment variable by which a shell asks, as click names it
@@ -152,6 +152,16 @@ def of_rows(ctx: click.Context) -> Iterable[str]:
     return (f"ZK-{r.issue}" for r in ROWS)
 
 
+def of_docs(ctx: click.Context) -> Iterable[str]:
+    from checker.errors import RequestError
+    from checker.manual import folder, pages
+
+    try:
+        return [page.topic for page in pages(folder())]
+    except RequestError:  # an installation without pages
+        return []
+
+
 def zookeeper() -> Protocol:
     """Return the protocol of the commands that are of ZooKeeper alone."""
     from zabspec.protocols.registry import PROTOCOLS
@@ -191,6 +201,7 @@ properties = choice(of_properties)
 progress = choice(of_progress)
 entries = choice(of_entries)
 rows = choice(of_rows)
+docs_topics = choice(of_docs)
 zookeeper_releases = choice(lambda ctx: of_releases(zookeeper()), commas=True)
 zookeeper_variants = choice(lambda ctx: zookeeper().variants, commas=True)
 disks = choice(of_disks)

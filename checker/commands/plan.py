@@ -79,8 +79,8 @@ def plan(
 ) -> StatedResult:  # fmt: skip
     """Expected throughput and latency of an ensemble, by zab's own handlers in a world with time.
 
-    Of ZOO.CFG the servers that vote are counted. A model, not a measurement: docs/performance.md says what it was held
-    against and what it leaves out.
+    Of ZOO.CFG the servers that vote are counted. A model, not a measurement:
+    docs/explanation/performance.md says what it was compared with, and what it leaves out.
     """
     if config is not None and servers is not None:
         raise click.UsageError("--servers does not go with a configuration, which has its servers")

@@ -74,6 +74,7 @@ class Owner:
 
     Attributes:
         held: bytes of fingerprints that are in memory.
+        shared_out: bytes of them that were put on disk.
     """
 
     question: ExplorationTask
@@ -84,6 +85,7 @@ class Owner:
     columns: list[tuple[Query, Fingerprints]] = field(default_factory=list)
     spilled: list[IO[bytes]] = field(default_factory=list)
     held: int = 0
+    shared_out: int = 0
     cpu: float = 0.0
 
     @property
@@ -129,7 +131,7 @@ class Owner:
             mine = shares == k
             if mine.any():
                 columns = [prints.first[mine], orders[mine]] + ([] if prints.second is None else [prints.second[mine]])
-                file.write(np.stack(columns, axis=1).tobytes())
+                self.shared_out += file.write(np.stack(columns, axis=1).tobytes())
         self.cpu += time.process_time() - cpu
 
     def pieces(self) -> Iterator[tuple[Fingerprints, Any]]:
@@ -165,7 +167,8 @@ class Owner:
                 elif len(new):
                     kept.append(mapped(on_disk, new))
             runs = self.with_run(kept, runs)
-        report = {"runs": runs, "cpu": self.cpu + time.process_time() - cpu, "memory": peak_bytes()}
+        spent = self.cpu + time.process_time() - cpu
+        report = {"runs": runs, "cpu": spent, "shared_out": self.shared_out, "memory": peak_bytes()}
         for source, several in groupby(self.asked, key=lambda one: one.source):
             answers = [(one.first, one.count, np.packbits(one.new).tobytes()) for one in several]
             yield {"source": source, "answers": answers}

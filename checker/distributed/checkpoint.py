@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from checker.distributed.code import ExplorationTask
 from checker.distributed.files import File, Folder, StorageError
+from checker.distributed.usage import Usage
 from traces.record.reading import strict_json
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class Level:
         error: the run-time error that was met in it; `error_run`: the steps to it, where a capacity was too small.
         seconds, cpu_seconds: spent so far.
         memory: the most bytes a process of a task has had in use.
+        usage: what the levels that were jobs have used.
     """
 
     depth: int
@@ -108,6 +110,7 @@ class Level:
     cpu_seconds: float = 0.0
     memory: int = 0
     error_run: list[int] | None = None
+    usage: Usage = field(default_factory=Usage)
 
     @property
     def size(self) -> int:
@@ -132,7 +135,8 @@ class Level:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Level:
-        return cls(**{**data, "parts": [Part.from_json(part) for part in data["parts"]]})
+        usage = Usage(**data.get("usage", {}))
+        return cls(**{**data, "parts": [Part.from_json(part) for part in data["parts"]], "usage": usage})
 
 
 def manifest_name(depth: int) -> str:

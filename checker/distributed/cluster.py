@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -14,14 +15,19 @@ from checker.distributed.checkpoint import Checkpoint, Level
 from checker.distributed.code import ExplorationTask, code_for
 from checker.distributed.expand import expanded
 from checker.distributed.keep import kept
+from checker.distributed.metering import of_jobs, registered
 from checker.distributed.storage import Damaged, File, Storage
+from checker.distributed.usage import Usage
 from checker.distributed.workspace import Row
+from traces.spark.guest import is_local
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["Cancelled", "Cluster", "Here"]
 
+COMING = 30.0  # seconds that executors may take to come
+SETTLED = 1.0  # seconds without another one
 LOOK = 0.05  # seconds between two looks at a job
 SAY = 0.5  # seconds between two that ask how many tasks are done
 WORTH = 10_000  # states: with fewer, a task takes about as long to begin as to work
@@ -60,10 +66,14 @@ class Cluster:
     Args:
         worth: states that make a task worth its while; one task takes several parts of a small level.
         memory: bytes of fingerprints that a task holds before it puts them on disk.
+
+    Attributes:
+        usage: what Spark has measured of the last level.
     """
 
     def __init__(self, spark: SparkSession, worth: int = WORTH, memory: int = MEMORY) -> None:
         self.spark = spark
+        self.usage = Usage()
         self.worth = worth
         self.memory = memory
         self._sources: dict[tuple[int, int], Any] = {}
@@ -82,11 +92,30 @@ class Cluster:
         found = self.sources(parts, tasks).mapPartitions(expand)
         new = found.partitionBy(tasks, int).values().mapPartitions(absorb)
         job = new.partitionBy(tasks, int).values().mapPartitions(keep)
-        answers = self.collected(job, f"zabcheck level {level.depth + 1}", 3 * tasks, watch)
+        group = f"zabcheck level {level.depth + 1} {uuid.uuid4().hex}"  # more than one search may make such a level
+        answers = self.collected(job, group, 3 * tasks, watch)
+        self.usage = of_jobs(self.spark, group)
         by_owner = dict(answers)
         if sorted(by_owner) != list(range(parts)) or len(answers) != parts:
             raise RuntimeError(f"{parts} tasks were to answer, and {len(answers)} answers came")
         return [by_owner[part] for part in range(parts)]
+
+    def cores(self) -> int:
+        """How many tasks run at once. Of a cluster it is known when its executors have come, which they do after the
+        session is there: what counts is how many there are when no more have come for a second."""
+        context: Any = self.spark.sparkContext
+        if is_local(str(context.master)):
+            return int(context.defaultParallelism)
+        deadline, settled = time.perf_counter() + COMING, 0.0
+        cores = 0
+        while time.perf_counter() < deadline and (not cores or time.perf_counter() - settled < SETTLED):
+            now = registered(context)
+            if now is None:
+                break
+            if now != cores:
+                cores, settled = now, time.perf_counter()
+            time.sleep(LOOK)
+        return cores or int(context.defaultParallelism)
 
     def damage(self, storage: Storage, files: Sequence[File]) -> str:
         """What is wrong with the first of these files that is not what was written; empty: nothing."""
@@ -136,7 +165,7 @@ class Cluster:
 
         def run() -> None:
             try:
-                context.setJobGroup(name, name, interruptOnCancel=False)
+                context.setJobGroup(name, name.rpartition(" ")[0], interruptOnCancel=False)
                 outcome.extend(job.collect())
             except BaseException as problem:  # told to the thread that waits
                 trouble.append(problem)

@@ -182,6 +182,11 @@ class ExplorationTask:
     every_step: bool | None = None
     reduction: Reduction | None = None
 
+    @property
+    def bits(self) -> int:
+        """Of a fingerprint."""
+        return 128 if self.wide else 64
+
     def as_json(self) -> dict[str, Any]:
         return {**dataclasses.asdict(self), "properties": list(self.properties)}
 

@@ -34,7 +34,7 @@ def expanded(question: ExplorationTask, storage: Storage, level: Level, source: 
         # no other attempt at this has the same name
         name = f"{folder_of(level.depth + 1)}/{source:05}-{uuid.uuid4().hex[:12]}.found"
         with workspace_for(code) as workspace:
-            with storage.writing(name, checked=False) as out:
+            with storage.writing(name) as out:
                 count = yield from workspace.found(question, storage, level, source, report, out)
             found = out.file(count)
     words = report.words(0, kernel.REPORT)

@@ -14,6 +14,7 @@ from checker.distributed.cluster import Cancelled, Cluster, Here
 from checker.distributed.code import ExplorationTask, code_for
 from checker.distributed.files import NOTHING
 from checker.distributed.fingerprints import Fingerprints, cell_of, cells
+from checker.distributed.metering import of_answers
 from checker.distributed.storage import Storage
 from checker.explore import kernel
 from checker.explore.failing import note_failure
@@ -33,22 +34,29 @@ Progress = Callable[[Exploration, int, int], None]
 class SparkExplorer:
     """Explores a question breadth-first, from the start or from its last committed level."""
 
-    def __init__(self, question: ExplorationTask, checkpoint: Checkpoint[Storage], level: Level | None = None) -> None:
+    def __init__(
+        self,
+        question: ExplorationTask,
+        checkpoint: Checkpoint[Storage],
+        level: Level | None = None,
+        here: int | None = None,
+    ) -> None:
         """
         Args:
             checkpoint: where levels are committed.
             level: the one to go on from.
+            here: states of a level up to which it is expanded without a job; None: `HERE`.
         """
         self.question = question
         self.code = code_for(question)
         self.checkpoint = checkpoint
         self.storage = checkpoint.storage
         self.level = level
-        self.here = HERE
+        self.here = HERE if here is None else here
         self.result = Exploration(
             self.code.properties, question.symmetry, "spark", stuttering_off=self.code.stuttering_off
         )
-        self.result.fingerprint_bits = 128 if question.wide else 64
+        self.result.fingerprint_bits = question.bits
         if level is not None:
             self.tell(level)
 
@@ -92,13 +100,16 @@ class SparkExplorer:
             while not self.finished(self.level, limits, keep_going, deadline):
                 where: Cluster | Here = Here() if self.level.size <= self.here else cluster
                 self.storage.create(folder_of(self.level.depth + 1))
+                begun = time.perf_counter()
                 answers = where.level(self.question, self.storage, self.level, watch)
                 level = self.next_level(self.level, answers)
                 if r.stopped:
                     break
-                if where is not cluster or isinstance(where, Here):
-                    answers = []  # that was this process
-                tasks += sum(a["cpu"] + sum(report["cpu"] for report in a["reports"]) for a in answers)
+                level.usage = self.level.usage
+                if isinstance(where, Cluster):
+                    used = where.usage + of_answers(level, answers, time.perf_counter() - begun)
+                    level.usage += used
+                    tasks += used.python_cpu
                 spend(level)
                 self.commit(level, self.level)
         except Cancelled:
@@ -248,3 +259,4 @@ class SparkExplorer:
         r.violations = {name: Violation(named[name], tuple(words)) for name, words in level.violations.items()}
         r.error, r.error_run = level.error, None if level.error_run is None else tuple(level.error_run)
         r.seconds, r.cpu_seconds, r.memory = level.seconds, level.cpu_seconds, level.memory
+        r.usage = level.usage

@@ -32,7 +32,7 @@ def kept(question: ExplorationTask, storage: Storage, level: Level, rows: Iterab
 
     Raises:
         RuntimeError: a message is missing, or came twice.
-        Damaged: what was found is not there any more.
+        Damaged: what was found is not there any more, or is not what was written.
     """
     by_source: dict[int, list[Row]] = {}
     for row in rows:
@@ -82,12 +82,14 @@ class Keeping:
             "broken": self.broken,
             "reports": [report],
             "cpu": spent + absorbed["cpu"],
+            "candidates": found,
+            "shared_out": absorbed["shared_out"],
             "memory": max(peak_bytes(), absorbed["memory"]),
         }
 
     def chosen(self, found: File, mask: Any) -> Iterator[Any]:
         """The packed states that are new, and all else that is to be known of them."""
-        buffer = self.storage.mapped(found)
+        buffer = self.storage.read(found)
         at = before = 0
         most = max(LEAST_BLOCK, int(np.count_nonzero(mask)) // BLOCKS)
         for chunk in chunks_of(buffer, found.size - PADDING):

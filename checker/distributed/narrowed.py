@@ -1,6 +1,6 @@
 """Breadth-first exploration on Spark with ample sets and classes of what was observed: fewer states, all verdicts.
 
-Which process is ample, and of which class a value is, follows from the state alone (docs/reduction.md), so a task
+Which process is ample, and which class a value has, follows from the state (docs/explanation/reductions.md), so a task
 decides it by itself. What such a search finds violated, or does not reach, is for a search of all states.
 """
 
@@ -28,8 +28,14 @@ class AmpleSparkExplorer(SparkExplorer):
 
     code: AmpleCode
 
-    def __init__(self, question: ExplorationTask, checkpoint: Checkpoint[Storage], level: Level | None = None) -> None:
-        super().__init__(question, checkpoint, level)
+    def __init__(
+        self,
+        question: ExplorationTask,
+        checkpoint: Checkpoint[Storage],
+        level: Level | None = None,
+        here: int | None = None,
+    ) -> None:
+        super().__init__(question, checkpoint, level, here)
         self.unforeseen = False
 
     def run(

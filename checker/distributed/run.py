@@ -6,9 +6,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
+from checker.distributed.account import Account, Forecasting
 from checker.distributed.checkpoint import Checkpoint, Level, Refused, check_same, files_of
 from checker.distributed.cluster import Cluster
 from checker.distributed.code import ExplorationTask, Reduction, made_for
+from checker.distributed.costs import NotWorth, recorded
 from checker.distributed.explore import Progress, SparkExplorer
 from checker.distributed.files import Damaged, StorageError
 from checker.distributed.fingerprints import MOST_PARTS
@@ -39,19 +41,21 @@ class Request:
         master: where, as Spark names it; empty: where there is a session already, or all cores of this machine.
         checkpoint: the folder to keep checkpoints in; none: they are kept while it runs.
         resume: whether to go on from what is there.
-        wide: fingerprints of 128 bits.
+        wide: fingerprints of 128 bits; None: as the checkpoint has them, or of 64.
         conf: further settings of the session.
         every_step: stuttering receipts are steps like others.
         reduces: a model that turns out to be large is searched with ample sets, as far as that decides.
+        rather_than: cores of this machine, which explores itself if that is faster; None: it does not.
     """
 
     master: str
     checkpoint: str | None = None
     resume: bool = False
-    wide: bool = False
+    wide: bool | None = None
     conf: dict[str, str] = field(default_factory=dict)
     every_step: bool = False
     reduces: bool = False
+    rather_than: int | None = None
 
 
 def explore_on_spark(
@@ -62,48 +66,70 @@ def explore_on_spark(
     keep_going: bool,
     request: Request,
     progress: Callable[[Exploration, int, int], None] | None = None,
+    note: Callable[[str], None] = lambda sentence: None,
 ) -> tuple[Exploration, str]:
     """Explore; returns what was found, and why symmetry was not used although it was asked for.
+
+    Args:
+        note: takes a sentence that is for a person who waits: the forecast of a long exploration.
 
     Raises:
         Refused, StorageError: the checkpoint does not go with the question, or cannot be used.
         NoSpark: there is no session to be had.
+        NotWorth: this machine is faster alone, and may be.
         KeyboardInterrupt: before anything was explored.
     """
     with checkpoint_of(request) as checkpoint:
         level: Level | None = None
-        parts = 0
+        parts, wide = 0, bool(request.wide)
         if request.resume:
-            found, level = checkpoint.last()
-            parts = found.parts
+            kept, level = checkpoint.last()
+            parts, wide = kept.parts, kept.wide if request.wide is None else request.wide
             if any(part.count and not part.blocks for part in level.parts):
                 raise Refused(f"the checkpoint {checkpoint.storage.where} is of another version of zabcheck")
-        question, asymmetry = ExplorationTask.of(
-            configuration, properties, symmetry, request.wide, parts, request.every_step
-        )
+        question, asymmetry = ExplorationTask.of(configuration, properties, symmetry, wide, parts, request.every_step)
         if level is not None:
-            check_same(found, question, level, limits, checkpoint.storage.where)
+            check_same(kept, question, level, limits, checkpoint.storage.where)
         searches: Searches | None = None
         try:
             with session(request.master, brief=True, conf=request.conf, attempts=ATTEMPTS) as spark:
                 cluster = Cluster(spark)
+                cores, costs = cluster.cores(), recorded(question.bits)
+                why = (
+                    ""
+                    if request.rather_than is None
+                    else costs.why_not_worth(cores, request.rather_than, limits.max_states)
+                )
+                if why:
+                    raise NotWorth(why)
+                if request.rather_than is not None:
+                    note(costs.why_worth(cores, request.rather_than))
                 if level is None:
-                    question = replace(question, parts=usual_parts(spark.sparkContext.defaultParallelism))
+                    question = replace(question, parts=usual_parts(cores))
                 else:
                     check_whole(cluster, checkpoint, level)
-                searches = Searches(question, checkpoint, cluster, limits, progress)
+                forecasting = Forecasting(costs, cores, question.parts, limits.max_states, note, progress)
+                forecasting.begin()
+                searches = Searches(question, checkpoint, cluster, limits, forecasting, costs.level_worth(cores))
                 if request.reduces:
-                    return searches.with_reduction(list(properties), level), asymmetry
-                searches.full = SparkExplorer(question, checkpoint, level)
-                return searches.full.run(cluster, limits, keep_going, progress), asymmetry
+                    found = searches.with_reduction(list(properties), level)
+                else:
+                    searches.full = SparkExplorer(question, checkpoint, level, searches.here)
+                    found = searches.full.run(cluster, limits, keep_going, forecasting)
         except KeyboardInterrupt:
             if searches is None or searches.full is None:
                 raise
-            return searches.cut_short("interrupted"), asymmetry
+            found = searches.cut_short("interrupted")
         except (SparkFailed, StorageError, Damaged, Refused, OSError) as problem:
             if searches is None or not searches.committed:
                 raise
-            return searches.cut_short(str(problem) or type(problem).__name__), asymmetry
+            found = searches.cut_short(str(problem) or type(problem).__name__)
+        if found.usage is not None:
+            levels = tuple(found.levels)
+            found.account = Account(
+                found.usage, found.memory, levels, cores, question.parts, question.bits, forecasting.said
+            )
+        return found, asymmetry
 
 
 @dataclass
@@ -114,6 +140,7 @@ class Searches:
         question: the search of all states; `checkpoint`: where its levels are committed. Those of searches with ample
             sets are in folders below.
         limits: of all of them together.
+        here: states of a level up to which the driver expands it.
     """
 
     question: ExplorationTask
@@ -121,6 +148,7 @@ class Searches:
     cluster: Cluster
     limits: Limits
     progress: Progress | None
+    here: int | None = None
     full: SparkExplorer | None = None  # the last search of all states
     made: int = 0  # searches with ample sets
     narrow: Exploration | None = None  # what the last of these came to
@@ -154,7 +182,7 @@ class Searches:
         Raises:
             RuntimeError: ample sets met a violation that is not one, which is an error of zabcheck.
         """
-        self.full = full = SparkExplorer(self.question, self.checkpoint, level)
+        self.full = full = SparkExplorer(self.question, self.checkpoint, level, self.here)
         if level is None or sum(level.levels[:-1]) < narrowing.SMALL:
             first = full.run(self.cluster, first_limits(self.limits), progress=self.progress)
             if not outgrown(first, self.limits) or first.violations or first.error:
@@ -172,7 +200,7 @@ class Searches:
         else:
             self.narrow = self.earlier()
         assert full.level is not None
-        self.full = SparkExplorer(self.question, self.checkpoint, full.level)
+        self.full = SparkExplorer(self.question, self.checkpoint, full.level, self.here)
         return suspecting(self.full.run(self.cluster, self.rest, progress=self.progress), self.narrow)
 
     def earlier(self) -> Exploration | None:
@@ -207,7 +235,7 @@ class Searches:
             found, level = checkpoint.last()
             check_same(found, question, level, self.limits, checkpoint.storage.where)
             check_whole(self.cluster, checkpoint, level)
-        explorer = AmpleSparkExplorer(question, checkpoint, level)
+        explorer = AmpleSparkExplorer(question, checkpoint, level, self.here)
         return Searched(
             explorer.run(self.cluster, self.rest, progress=self.progress), explorer.unforeseen, explorer.code.merges
         )

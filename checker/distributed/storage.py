@@ -28,11 +28,11 @@ class Writer:
     """A file that is being written.
 
     Attributes:
-        size: bytes so far; `crc`: CRC-32 of them, or 0 if nobody is to check it.
+        size: bytes so far; `crc`: CRC-32 of them.
     """
 
-    def __init__(self, name: str, out: Any, checked: bool) -> None:
-        self.name, self.out, self.checked = name, out, checked
+    def __init__(self, name: str, out: Any) -> None:
+        self.name, self.out = name, out
         self.size = self.crc = 0
 
     def write(self, piece: Any) -> None:
@@ -40,8 +40,7 @@ class Writer:
         if view.nbytes:
             view = view.cast("B")
             self.out.write(view)
-            if self.checked:
-                self.crc = zlib.crc32(view, self.crc)
+            self.crc = zlib.crc32(view, self.crc)
             self.size += len(view)
 
     def file(self, count: int) -> File:
@@ -98,18 +97,15 @@ class Storage:
     # --- what tasks do -----------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def writing(self, name: str, checked: bool = True) -> Iterator[Writer]:
+    def writing(self, name: str) -> Iterator[Writer]:
         """A new file, to be written piece by piece; `Writer.file` says what it is when it is whole.
-
-        Args:
-            checked: there is to be a checksum, for whoever reads it later.
 
         Raises:
             OSError: it cannot be written.
         """
         system, top = self.opened()
         with system.open_output_stream(f"{top}/{name}", compression=None) as out:
-            writer = Writer(name, out, checked)
+            writer = Writer(name, out)
             yield writer
             writer.write(bytes(PADDING))
         self.settle(name)

@@ -117,8 +117,9 @@ def pieces_of(asked: Sequence[Applicable], request: ExploreRequest, tell: Tell) 
 
 
 def speaks_of_itself(report: Report) -> bool:
-    """Whether evidence is worth a word where nobody asks for it: of `zab` and its variants unless a run violates a
-    property, of a user protocol if it marks clauses."""
+    """Return whether a report shows evidence by default.
+
+    It does for `zab` and its variants, unless a run violates a property, and for a user protocol that marks clauses."""
     from zabspec.protocols.registry import NAMES, PROTOCOLS
 
     protocol = report.configuration.protocol
@@ -181,8 +182,9 @@ def of_zab(variant: str) -> list[Applicable]:
 
 
 def why_not_refined(request: RefineRequest) -> str:
-    """Return why a refinement check says nothing of a variant, in a sentence; empty: it does. Which of its functions
-    are called only where a process crashes has no part in a check without crashes."""
+    """Return why a refinement check says nothing about a variant, in a sentence; empty: it does.
+
+    Functions that are called only where a process crashes have no part in a check without crashes."""
     from zabspec.protocols.registry import PROTOCOLS
 
     changed = OF_CRASHES & PROTOCOLS[ZAB].overrides(request.variant).keys()
@@ -229,8 +231,9 @@ def piece(asked: Applicable, compute: bool, tell: Tell) -> Evidence:
 
 
 def is_of_zab(asked: Applicable) -> bool:
-    """Whether what is asked about is `zab`, a variant of it, or abstract ZAB, whose assumptions a few words name. Those
-    of a user protocol may be any (how often a budget that its text counts is spent), and stand beside its claims."""
+    """Return whether a request is about `zab`, a variant of it, or abstract ZAB, whose assumptions have short names.
+
+    Those of a user protocol may be any (how often a budget that it counts is spent), and are listed with its claims."""
     return not isinstance(asked.request, ClausesRequest) or asked.request.model.protocol == ZAB
 
 

@@ -88,8 +88,9 @@ def digest(kind: str, top: Path = TOP) -> str:
 
 
 def still(kind: str, digest_before: str) -> bool:
-    """Whether what was computed is of these sources and this solver: no file was changed while it took place, and the
-    solver that was loaded is the one that is installed."""
+    """Return whether a computation used these sources and this solver.
+
+    No file was changed while it ran, and the solver that was loaded is the one that is installed."""
     solver = sys.modules.get("z3")
     if solver is not None and not solver_version().startswith(solver.get_version_string()):
         return False

@@ -1,4 +1,4 @@
-"""Exploring with ample sets: fewer states, from which everything that may break is still reached (docs/reduction.md).
+"""Explore with ample sets: fewer states, and every violation still reached (docs/explanation/reductions.md).
 
 Which steps are enough follows from the same relation as sleep sets (`checker/explore/reduction.py`), and from what the
 world says of a process that is on its own. What is found to be broken, and what was not reached, is for a search that

@@ -1,5 +1,5 @@
 """What the explorer's kernel does besides when it leaves out states, in the kernel language: ample sets
-(docs/reduction.md).
+(docs/explanation/reductions.md).
 
 If some process is ample in a state, so that no step of another concerns its steps, those steps are enough, provided
 that one of them is invisible to state properties and that each leaves less remaining work. Whether that is so is seen

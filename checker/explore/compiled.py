@@ -26,6 +26,7 @@ from zabspec.language.jit import MachineCode, has_bit_gather
 from zabspec.language.place import Place
 from zabspec.language.program import own_names
 from zabspec.language.reference import StateView
+from zabspec.language.source import from_here
 from zabspec.language.tiered import TieredCode
 from zabspec.language.tree import TypedProgram
 from zabspec.model import Model
@@ -462,7 +463,7 @@ class Compiled:
 
     def said_of(self, error: int) -> str:
         """The sentence of an error that machine code noted."""
-        return self.sites[site_number(error) - 1]
+        return from_here(self.sites[site_number(error) - 1])
 
     def judged_state(self, data: bytes, live: int) -> tuple[int, int, int]:
         """Which of the properties in a mask a state breaks, whose premise it meets, and the error that the first

@@ -1,4 +1,4 @@
-"""Properties of what was delivered, judged at the delivery (docs/reduction.md).
+"""Properties of what was delivered, judged at the delivery (docs/explanation/reductions.md).
 
 Who delivered what tells states apart as long as some property asks it of every state. Where a property follows from
 others that ask only what is delivered now, these are judged in its place, and states that differ in the rest are one.

@@ -1,6 +1,6 @@
 """Search a large model with ample sets, by whichever engine: what is judged, what is merged, and what is believed.
 
-docs/reduction.md has the argument. Premises that a full search has not met are met by random walks first, since classes
+Argument: docs/explanation/reductions.md. Premises that the full search has not met are met by walks first, as classes
 that keep them multiply the states. What follows from other properties is judged by these at deliveries. A
 search that meets what it did not expect is made again with less left out.
 """

@@ -1,4 +1,4 @@
-"""Ghost abstraction, in the kernel language: what was observed is hashed and compared by its class (docs/reduction.md).
+"""Ghost abstraction, a kernel: hash and compare observations by their class (docs/explanation/reductions.md).
 
 A *value* is what the ghosts of derived observers hold: `VALUE_WORDS` words, under masks. Two values are of one class if
 no judged property tells them, or what can be observed after them, apart (`checker/explore/observers.py`). A visited

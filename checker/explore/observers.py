@@ -4,7 +4,7 @@ Ghosts are an automaton that handlers drive and never read. Its letters are the 
 (`LETTERS`), its states are what the ghosts of derived observers hold, the values. Properties read values. This module
 makes the automaton under every call that there may be, gives each value what properties read of it as its label, and
 merges values as far as no letter and no label tells them apart (partition refinement). The explorer then hashes and
-compares the class of a value in its place (`observer_kernel.py`). docs/reduction.md has the argument.
+compares the class of a value in its place (`observer_kernel.py`). docs/explanation/reductions.md has the argument.
 
 What is derived, and from what:
 

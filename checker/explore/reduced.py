@@ -1,4 +1,4 @@
-"""Breadth-first exploration with sleep sets (docs/reduction.md): every state, at its depth, by fewer transitions.
+"""Explore breadth-first with sleep sets: every state at its depth, fewer transitions (docs/explanation/reductions.md).
 
 Which steps sleep in a state depends on who found it first. So a level has one order, that in which its states were
 found, which is also the order in which they are expanded: candidates are first claimed group by group, then gathered,

@@ -1,4 +1,4 @@
-"""Which models may be explored with less than all states or transitions, and why others are not (docs/reduction.md).
+"""Say which models may be explored reduced, and why others are not (docs/explanation/reductions.md).
 
 It loads nothing of what reduces: every exploration asks, and few come to that.
 """
@@ -48,7 +48,7 @@ def why_not_tried(model: Model) -> str:
 
 def why_not_compared(model: Model) -> str:
     """Which feature a model has for which reductions are derived, and not yet compared with the second semantics on
-    enough random protocols (docs/reduction.md, What a budget does); empty: none."""
+    enough random protocols (docs/explanation/reductions.md, What a budget does); empty: none."""
     protocol, c = model.protocol, model.configuration
     for is_so, why in (
         (not protocol.declared.bounded_by_world, "it declares its own budgets (budgets, and not bounded_by_world)"),

@@ -1,6 +1,6 @@
 """Which steps may change places, derived from a model's text, and a model compiled to explore with sleep sets.
 
-docs/reduction.md has the argument. A step is of a class: its case (kind, message received, whether its process follows
+Argument: explanation/reductions.md. A step is of a class: its case (kind, message received, whether its process follows
 itself) and its processes. Of each two cases a word says, for each way in which their four processes may coincide,
 whether what they touch collides (`relation`). Nothing here knows a protocol; what the world's own functions may do in
 either order is declared beside them (`Conventions.commute`).

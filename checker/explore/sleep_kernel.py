@@ -1,4 +1,4 @@
-"""What the explorer's kernel does besides when it reduces, in the kernel language: sleep sets (docs/reduction.md).
+"""Sleep sets, in the kernel language: what the explorer's kernel adds (docs/explanation/reductions.md).
 
 A step sleeps in a state if taking it there leads to a state that is reached, as early, in another order of the same
 steps. Which steps sleep is written behind each packed state: how many, then a name of 16 bits each (kind, process,

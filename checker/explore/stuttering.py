@@ -1,4 +1,4 @@
-"""Stuttering receipts: what they are, and when an exploration may leave them out (docs/reduction.md).
+"""Stuttering receipts: what they are, and when an exploration may leave them out (docs/explanation/reductions.md).
 
 Over datagrams that may take any time, a receipt stutters if it took one message out of those in flight and did
 nothing else: it sent nothing, lost nothing, overtook nothing, wrote nothing and observed nothing. The message may as

@@ -20,6 +20,7 @@ from invariants.registry import STEP, Property
 from zabspec.language.derive import in_order
 from zabspec.language.frontend import FrontEnd
 from zabspec.language.schema import Layout
+from zabspec.language.source import from_here
 from zabspec.language.symmetry import Asymmetry, Decoder, Trusted, asymmetries
 from zabspec.model import Model
 from zabspec.worlds import connections, crash_within, step_annotations, storage
@@ -95,7 +96,7 @@ def asymmetry(model: Model, properties: Iterable[Property], front: FrontEnd | No
     if not found:
         return ""
     more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-    return f"the text tells processes apart: {found[0].sentence()}{more}"
+    return f"the text tells processes apart: {from_here(found[0].sentence())}{more}"
 
 
 def check_language(model: Model, properties: Iterable[Property], front: FrontEnd | None = None) -> None:

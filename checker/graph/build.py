@@ -55,7 +55,7 @@ class Builder:
         self.generated = 0
 
     def build(self) -> nx.DiGraph[int]:
-        """The graph, breadth-first: a node's number is its place in the order of discovery."""
+        """Build the graph, breadth-first: a node's number is its place in the order of discovery."""
         self.node(self.code.model.program.initial().key(), 0)
         place = 0
         while place < len(self.images):
@@ -67,7 +67,7 @@ class Builder:
         return self.graph
 
     def node(self, state: bytes, depth: int) -> int:
-        """The node of a state, which is made if there is none."""
+        """Return the node of a state, and add it if there is none."""
         fingerprint, image = self.code.canonical(state)
         found = self.nodes.get(fingerprint)
         if found is not None:
@@ -110,7 +110,7 @@ class Builder:
         return tuple(most - there for most, there in zip(self.amounts, left, strict=True))
 
     def label(self, word: int, after: bytes) -> str:
-        """What a step is called."""
+        """Return the name of a step."""
         entered = int(StateView(self.code.layout, after).steps)
         key = (word & 0xFFFFFFFF, entered)
         if key not in self.labels:
@@ -119,7 +119,7 @@ class Builder:
 
 
 def graph_of(code: Compiled, found: Exploration, depth: int | None, about: Mapping[str, Any]) -> nx.DiGraph[int]:
-    """The graph of a model that was explored, with every step, so far and no further.
+    """Build the graph of an explored model, with every step, as far as it was explored.
 
     A node has its `depth`, whether it is `expanded`, the properties that it `violates`, what of each budget is `spent`,
     and its `fingerprint`. An edge has the `steps` that lead from the one node to the other, by name, and the properties
@@ -159,7 +159,7 @@ def graph_of(code: Compiled, found: Exploration, depth: int | None, about: Mappi
 
 
 def violations(graph: nx.DiGraph[int]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """The properties that states and steps violate, each with the depth at which they do."""
+    """Return the properties that states and steps violate, each with the depth of its first violation."""
     for _, data in graph.nodes(data=True):
         yield data["depth"], data["violates"]
     for a, _, names in graph.edges(data="violates"):
@@ -167,5 +167,5 @@ def violations(graph: nx.DiGraph[int]) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 
 def names_of_step(label: str) -> frozenset[str]:
-    """The names in a step's label: several of the paper's steps may be one."""
+    """Return the names in a step's label: one step may be several of the paper's."""
     return frozenset(label.split(", "))

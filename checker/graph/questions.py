@@ -101,7 +101,7 @@ def answers(graph: nx.DiGraph[int], name: str) -> Answers | None:
 
 
 def violating(graph: nx.DiGraph[int], name: str) -> tuple[tuple[int, ...], tuple[Edge, ...]]:
-    """The states that violate a property, and the edges that have a step which does.
+    """Return the states that violate a property, and the edges that have a step which does.
 
     Raises:
         ValueError: the graph does not judge it.
@@ -116,7 +116,7 @@ def violating(graph: nx.DiGraph[int], name: str) -> tuple[tuple[int, ...], tuple
 
 
 def steps_of_all(graph: nx.DiGraph[int], name: str) -> tuple[str, ...]:
-    """The names of the steps that are on every violating run, in order of name; none if the first state violates."""
+    """Return the names of the steps on every violating run, in order of name; none if the first state violates."""
     states, edges = violating(graph, name)
     known = {part for _, _, steps in graph.edges(data="steps") for label in steps for part in names_of_step(label)}
     ends = set(states)
@@ -146,8 +146,9 @@ def reached_without(graph: nx.DiGraph[int], part: str, states: set[int], edges: 
 
 
 def dominators(graph: nx.DiGraph[int], name: str) -> tuple[int | Edge, ...]:
-    """The states and edges that every violating run goes through, in the order in which it does, without the first
-    state. A run ends with its first violation."""
+    """Return the states and edges that every violating run goes through, in its order, without the first state.
+
+    A run ends with its first violation."""
     import networkx as nx
 
     states, edges = violating(graph, name)
@@ -173,7 +174,7 @@ def dominators(graph: nx.DiGraph[int], name: str) -> tuple[int | Edge, ...]:
 
 
 def least_budgets(graph: nx.DiGraph[int], name: str) -> tuple[Mapping[str, int], ...]:
-    """The amounts of budgets with which a violation is reached, of which no smaller ones are enough; fewest first."""
+    """Return the least amounts of budgets with which a violation is reached; fewest first."""
     states, edges = violating(graph, name)
     ends, reached = set(states), unviolated(graph, name)
     spent = {graph.nodes[n]["spent"] for n in reached & ends}
@@ -185,7 +186,7 @@ def least_budgets(graph: nx.DiGraph[int], name: str) -> tuple[Mapping[str, int],
 
 
 def unviolated(graph: nx.DiGraph[int], name: str) -> set[int]:
-    """The states that a run reaches before it violates, or by violating."""
+    """Return the states that a run reaches up to its first violation."""
     states = set(violating(graph, name)[0])
     seen, ahead = {FIRST}, [FIRST]
     while ahead:
@@ -222,8 +223,9 @@ def certainty(graph: nx.DiGraph[int], name: str) -> Certainty:
 
 
 def doomed_in(graph: nx.DiGraph[int], states: set[int], always: set[Edge]) -> set[int]:
-    """The states from which every run that goes on as long as it can reaches a violation: those that violate, and those
-    that have steps, of which each violates or leads to such a state."""
+    """Return the states from which every run that goes on as long as it can reaches a violation.
+
+    They are the states that violate, and those that have steps, of which each violates or leads to such a state."""
     doomed = set(states)
     left = {n: 0 for n, expanded in graph.nodes(data="expanded") if expanded and n not in states}
     for a, b in graph.edges:
@@ -243,7 +245,7 @@ def doomed_in(graph: nx.DiGraph[int], states: set[int], always: set[Edge]) -> se
 
 
 def backwards(graph: nx.DiGraph[int], ends: set[int], but: set[int], never: set[Edge]) -> set[int]:
-    """The states from which one of some is reached, these among them.
+    """Return the states from which one of `ends` is reached, these included.
 
     Args:
         but: states that are not passed.

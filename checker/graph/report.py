@@ -86,7 +86,7 @@ class GraphReport(Result):
         return [*out, fitted("\n".join([*notes, *self.warnings]))]
 
     def rows(self, a: Answers) -> Iterator[Row]:
-        """What is said of a property, a row each."""
+        """Return the answer about a property, as rows."""
         where = [plural(len(a.states), "state")] * bool(a.states) + [plural(len(a.edges), "edge")] * bool(a.edges)
         yield "violated by", f"{' and '.join(where)}, first at depth {a.depth}"
         yield "takes each of", ", ".join(a.steps) or "no step is on all of them"
@@ -101,7 +101,7 @@ class GraphReport(Result):
         yield "ways out", self.edges(c.ways_out)
 
     def through(self, dominators: Sequence[int | Edge]) -> str:
-        """The dominators in words: states, each with the steps that are the only way on."""
+        """Describe the dominators: states, each with the steps that are the only way on."""
         states = [d for d in dominators if isinstance(d, int)]
         edges = [d for d in dominators if not isinstance(d, int)]
         if not dominators:
@@ -117,7 +117,7 @@ class GraphReport(Result):
         return "; ".join(filter(None, [said, f"{plural(len(edges), 'edge')}{last}: {only}" if only else ""]))
 
     def edges(self, edges: Sequence[Edge]) -> str:
-        """Some edges in words, by their steps."""
+        """Describe edges by their steps."""
         groups = list(grouped(self.graph, edges))
         shown = ", ".join(f"{name} ({count:,})" for name, count in groups[:MOST_SHOWN])
         return f"{plural(len(edges), 'edge')}: {shown}{more(groups)}" if edges else "none"
@@ -144,7 +144,7 @@ class GraphReport(Result):
 
 
 def answer_json(graph: nx.DiGraph[int], a: Answers) -> dict[str, Any]:
-    """What is said of a property, as JSON."""
+    """Return the answer about a property, as JSON."""
     c = a.certainty
     return {
         "property": a.name,

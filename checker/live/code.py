@@ -19,6 +19,7 @@ from zabspec.language import derive
 from zabspec.language.cache_key import digest_of, program_digest
 from zabspec.language.program import own_names
 from zabspec.language.schema import Field, Role
+from zabspec.language.source import from_here
 from zabspec.language.symmetry import Trusted, asymmetries
 from zabspec.language.tree import TypedProgram
 from zabspec.live.phase import fair_actions, fair_classes, stable_phase
@@ -104,10 +105,11 @@ class LiveCode(Compiled):
         left = [f"{name}_left" for name in BUDGETS]
         forget = ["def forget_budgets(s: State) -> None:"]
         forget += [f"    s.{name} = 0" for name in left if name in there]
-        waits = ["def waits_of(s: State, named: Node) -> int:", "    out = 0", f"    for p in range({self.nodes}):"]
+        waits = ["def waits_of(s: State, named: Node) -> int:", "    out = 0"]
         for k, goal in enumerate(self.phase.goals):
             given = "s, p, named" if goal.names_one else "s, p"
-            waits += [f"        if {goal.called}({given}):"]
+            who = self.model.may_wait(goal)
+            waits += [f"    for p in range({who.start}, {who.stop}):", f"        if {goal.called}({given}):"]
             waits += [f"            out = out | (1 << (p + {k * self.nodes}))"]
         return "\n\n\n".join(
             "\n".join(x) for x in ([*forget, "    return"], [*waits, "    return out"], self.class_text())
@@ -191,7 +193,7 @@ class LiveCode(Compiled):
         roots = [goal.called for goal in self.phase.goals]
         roots += ["stable_begins", "stable_lasts", "stable_gives_up", "stable_beats", "stable_waits", "stable_beat_due"]
         found = asymmetries(front, roots, Trusted(DECODERS, (), self.model.generated_files))
-        return f"the text tells processes apart: {found[0].sentence()}" if found else ""
+        return f"the text tells processes apart: {from_here(found[0].sentence())}" if found else ""
 
     # --- single states ---------------------------------------------------------------------------
 

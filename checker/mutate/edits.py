@@ -173,7 +173,7 @@ class Edits:
         self.statement, self.function = outer, function
 
     def conditioned(self, node: ast.stmt, name: str, test: ast.expr) -> Iterator[Mutant]:
-        """The condition of a statement made true, made false, and turned round."""
+        """Yield a statement with its condition made true, made false, and negated."""
         if name == "test" and isinstance(node, (ast.If, ast.While)):
             yield from self.turned(test, always=isinstance(node, ast.If))
         elif isinstance(node, ast.Return) and self.function is not None and gives_truth(self.function):
@@ -190,7 +190,7 @@ class Edits:
             yield self.edit("condition", test, f"not ({self.text.words(test)})")
 
     def deleted(self, node: ast.stmt) -> Iterator[Mutant]:
-        """A statement left out. An assignment without which a name has no value at all is not."""
+        """Yield a function without a statement, unless that leaves a name without any value."""
         if isinstance(node, ast.Return) and node.value is not None:
             return
         if isinstance(node, (ast.Expr, ast.Raise, ast.Break, ast.Continue, ast.Return, ast.AugAssign, ast.Delete)):
@@ -298,7 +298,7 @@ def is_text(node: ast.expr) -> bool:
 
 
 def is_words(node: ast.stmt) -> bool:
-    """A docstring, or `...`."""
+    """Return whether a statement is a docstring, or `...`."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
@@ -307,7 +307,7 @@ def names_all(node: ast.stmt) -> bool:
 
 
 def of_types(node: ast.stmt) -> bool:
-    """What only the type checker reads."""
+    """Return whether only the type checker reads a statement."""
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 

@@ -31,18 +31,22 @@ class MutationReport(Result):
         campaign: what was checked.
         file: the protocol, as on the command line.
         request: of which it is the answer, as JSON.
+        progress: the progress properties of the protocol, by none of which a mutant is judged.
     """
 
     campaign: Campaign
     file: str
     request: Mapping[str, Any] | None = None
+    progress: tuple[str, ...] = ()
 
     kind = "mutate"
 
     @property
     def exit_code(self) -> int:
-        """0: as many mutants as were asked for, or all, were checked. 1: the protocol itself violates a property.
-        3: it was cut short, or the protocol itself tests nothing."""
+        """The exit code of the command.
+
+        0: as many mutants as were requested, or all, were checked. 1: the protocol itself violates a property.
+        3: the run was cut short, or the protocol itself reaches no premise."""
         if self.campaign.violated is not None:
             return VIOLATED
         return NO_VERDICT if self.campaign.stopped or self.campaign.untested else HELD
@@ -74,13 +78,16 @@ class MutationReport(Result):
         if survivors:
             parts.append("no property notices\n" + "\n".join(self.shown(j) for j in survivors))
             parts.append(folded(EQUIVALENT, others="  "))
+            if self.progress:
+                said = f"no mutant is judged by progress properties ({', '.join(self.progress)}), which are for --live"
+                parts.append(folded(said, others="  "))
         if c.of(UNDECIDED):
             parts.append("undecided\n" + "\n".join(self.shown(j) for j in c.of(UNDECIDED)))
         by = Counter(j.by for j in c.of(NOTICED))
         return [*parts, *([Table([(n, str(k)) for n, k in by.most_common()], ("property", "notices"))] if by else [])]
 
     def shown(self, j: Judged) -> str:
-        """A mutant with its line, what stood there and what stands there now."""
+        """Describe a mutant: its line, before and after."""
         m = j.mutant
         lines = [f"  {self.file}:{m.at}: {m.kind} in {m.inside}", f"    was  {one_line(m.before)}"]
         lines.append(f"    now  {one_line(m.after)}")
@@ -91,7 +98,7 @@ class MutationReport(Result):
         return "\n".join(lines)
 
     def as_json(self) -> dict[str, Any]:
-        """The same for machines (docs/your-own-protocol.md)."""
+        """Return the report as JSON values (docs/your-own-protocol.md)."""
         c = self.campaign
         return {
             "format": FORMAT,

@@ -86,7 +86,7 @@ class Campaign:
     seconds: float = 0.0
 
     def of(self, outcome: str) -> list[Judged]:
-        """The mutants of which that became."""
+        """Return the mutants with an outcome."""
         return [j for j in self.judged if j.outcome == outcome]
 
 
@@ -222,7 +222,11 @@ class _Work:
         self.number = 0
 
     def judge(self, m: Mutant, limits: Limits) -> Judged | str | None:
-        """What becomes of a mutant; None: it is outside the language; a sentence: the work was cut short."""
+        """Check a mutant, and return its outcome.
+
+        Returns:
+            None: the mutant is outside the language. A sentence: the work was cut short.
+        """
         place = self.folder / str(self.number)
         self.number += 1
         place.mkdir()
@@ -266,7 +270,7 @@ def begins(model: Model) -> bool:
 
 
 def beside(path: Path) -> Iterable[Path]:
-    """What a protocol's file may import from its own folder."""
+    """Yield the modules that a protocol's file may import from its own folder."""
     for other in sorted(path.resolve().parent.iterdir()):
         if other.name != path.name and (other.suffix == ".py" or (other / "__init__.py").is_file()):
             yield other

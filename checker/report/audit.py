@@ -325,7 +325,7 @@ def server_json(s: Server, audit: Audit) -> dict[str, Any]:
     return {
         "name": s.name,
         "number": s.directory.number,
-        "folders": [str(p) for p in s.directory.folders],
+        "folders": s.directory.named_folders(),
         "first": zxid_text(s.runs[0].lo) if s.runs else None,
         "last": zxid_text(s.top) if s.top else None,
         "records": s.records,
@@ -336,9 +336,9 @@ def server_json(s: Server, audit: Audit) -> dict[str, Any]:
 
 
 def path_of(audit: Audit, f: Finding) -> Path | None:
-    """Where a finding's file is."""
+    """Return the file of a finding; None: it has none, or it is at an address and was copied here for a while."""
     for s in audit.servers:
-        if not f.file or (f.server not in (s.name, "") and s.name not in f.servers):
+        if s.directory.origins or not f.file or (f.server not in (s.name, "") and s.name not in f.servers):
             continue
         for path in [*(x.path for x in s.logs), *(x.path for x in s.snapshots)]:
             if path.name == f.file:

@@ -11,7 +11,7 @@ from zabspec.model import Configuration
 
 __all__ = ["PAGE", "promise_json", "promise_text"]
 
-PAGE = "docs/reduction.md#steps-merged-by-promise"
+PAGE = "docs/explanation/reductions.md"
 
 
 def promise_text(configuration: Configuration) -> str:

@@ -348,6 +348,8 @@ class Report(Result):
             *self.reduction_row(),
             *self.stuttering_row(),
             ("engine", self.engine),
+            *([("chosen", r.chosen)] if r.chosen else []),
+            *(r.account.rows() if r.account is not None else []),
             *([("largest epoch", f"{self.epochs} possible within the budgets")] if self.epochs else []),
         ]
 
@@ -682,6 +684,8 @@ class Report(Result):
             "reduction_off": self.reduction_off or None,
             "stuttering_left_out": not r.stuttering_off,
             "stuttering_off": r.stuttering_off or None,
+            **({"chosen": r.chosen} if r.chosen else {}),
+            **({} if r.account is None else {"spark": r.account.as_json()}),
         }
 
     def property_as_json(self, p: Property) -> dict[str, Any]:

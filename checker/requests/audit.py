@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from checker.errors import NoVerdict, RequestError
 from checker.plain_text import one_line
 from checker.requests.request import Request
+from traces.spark.connect import is_connect
+from traces.tables.places import Address, Place
+from zabspec.files import Unreadable, place_of, without_secrets
+from zabspec.temporary import temporary_folder
 
 if TYPE_CHECKING:
     from traces.zookeeper.audit import Audit
@@ -28,10 +34,10 @@ class AuditRequest(Request):
     """An audit of servers.
 
     Attributes:
-        servers: each a data directory, or data and log directory as `DATA,LOGS`.
+        servers: each a data directory, or data and log directory as `DATA,LOGS`; a path, or an address.
         config: a `zoo.cfg`, which says who votes; empty: majorities.
         digests: replay the logs, which says whose tree is wrong.
-        engine: `local` or `spark`. master: of Spark.
+        engine: `local` or `spark`. master: of Spark, which also reads addresses that pyarrow has no file system for.
         show_data: show what nodes hold.
         release: of the servers, for what starts; empty: all that can have written the files.
         forecast: also say what starting them can come to.
@@ -55,8 +61,8 @@ class AuditRequest(Request):
             raise RequestError(f"at most {SERVERS} servers, not {len(self.servers)}")
         if self.engine not in ENGINES:
             raise RequestError(f"there is no engine {self.engine!r}; there are {' and '.join(ENGINES)}")
-        if self.master is not None and self.engine != "spark":
-            raise RequestError("--master is for --engine spark")
+        if self.master is not None and self.engine != "spark" and not any("://" in server for server in self.servers):
+            raise RequestError("--master is for --engine spark, or for a server at an address")
 
     def check_release(self) -> None:
         """
@@ -80,11 +86,23 @@ def answer(request: AuditRequest, before: Audit | None = None, keep: bool = Fals
         RequestError: a directory or the configuration cannot be used.
         NoVerdict: Spark failed.
     """
-    from traces.zookeeper.audit import audit
-
     request.check_release()
     config = config_text(Path(request.config)) if request.config else None
-    directories = directories_of(request.servers)
+    with copied(request) as servers:
+        return answer_here(request, servers, config, before, keep)
+
+
+def answer_here(
+    request: AuditRequest, servers: Sequence[Sources], config: str | None, before: Audit | None, keep: bool
+) -> Audit:
+    """Audit servers whose directories are on this machine.
+
+    Raises:
+        RequestError, NoVerdict: as of `answer`.
+    """
+    from traces.zookeeper.audit import audit
+
+    directories = directories_of(servers)
     check_numbers(directories, config)
     if request.engine != "spark":
         return audit(
@@ -112,14 +130,138 @@ def compare(request: AuditRequest) -> Difference:
     """
     from traces.zookeeper.difference import first_difference
 
-    directories = directories_of(request.servers)
-    if len(directories) != 2:
-        raise RequestError("--diff takes two servers")
-    return first_difference(directories, request.show_data)
+    with copied(request) as servers:
+        directories = directories_of(servers)
+        if len(directories) != 2:
+            raise RequestError("--diff takes two servers")
+        return first_difference(directories, request.show_data)
 
 
-def directories_of(servers: Sequence[str]) -> list[Directory]:
-    """The directories of each server.
+@dataclass(frozen=True)
+class Sources:
+    """The directories of a server.
+
+    Attributes:
+        word: how the user names them, without secrets.
+        paths: where they are on this machine.
+        origins: of copies, the addresses of the originals.
+    """
+
+    word: str
+    paths: tuple[Path, ...]
+    origins: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> Path:
+        """The path that names the server: of the data directory, or of the original's at its address."""
+        return Path("/" + self.origins[0].partition("://")[2]) if "://" in "".join(self.origins[:1]) else self.paths[0]
+
+    def plainly(self, said: str) -> str:
+        """Return a sentence with the addresses of the originals instead of the paths of their copies."""
+        for path, origin in zip(self.paths, self.origins, strict=False):
+            said = said.replace(str(path), origin)
+        return said
+
+
+@contextmanager
+def copied(request: AuditRequest) -> Iterator[list[Sources]]:
+    """Provide the directories of all servers on this machine; those at an address are copied to a folder that is
+    removed at the end.
+
+    Raises:
+        RequestError: an address cannot be read, or a cluster's tasks would not see the copies.
+        NoVerdict: Spark failed.
+    """
+    named = [places_of(word) for word in request.servers]
+    if not any(isinstance(place, Address) for places in named for place in places):
+        yield [
+            Sources(w, tuple(Path(str(p)) for p in places)) for w, places in zip(request.servers, named, strict=True)
+        ]
+        return
+    from traces.spark import NoSpark, SparkFailed
+    from traces.tables.remote import RemoteError
+
+    try:
+        with temporary_folder("audit") as top, session_for(request, named) as spark:
+            out = []
+            for k, places in enumerate(named):
+                paths = [copy_of(p, top / f"{k}-{n}", spark) if isinstance(p, Address) else p
+                         for n, p in enumerate(places)]  # fmt: skip
+                origins = tuple(str(place).rstrip("/") for place in places)
+                out.append(Sources(",".join(origins), tuple(paths), origins))
+            yield out
+    except (NoSpark, RemoteError) as problem:
+        raise RequestError(str(problem)) from None
+    except SparkFailed as problem:
+        raise NoVerdict(without_secrets(str(problem))) from None
+
+
+def places_of(word: str) -> list[Place]:
+    """Return the places that a word names: a folder, an address, or two of them with a comma between.
+
+    Raises:
+        RequestError: it is the address of a file of another machine.
+    """
+    if Path(word).exists():
+        return [Path(word)]
+    words = re.split(r",(?=[A-Za-z][A-Za-z0-9+.-]+://|/)", word) if "://" in word else word.split(",")
+    try:
+        found = [Address(w) if "://" in w and not w.startswith("file:") else place_of(w) for w in words if w]
+    except Unreadable as problem:
+        raise RequestError(f"{without_secrets(word)}: {problem}") from None
+    return found or [Path(word)]
+
+
+@contextmanager
+def session_for(request: AuditRequest, named: Sequence[Sequence[Place]]) -> Iterator[Any]:
+    """Start a Spark session if an address is read by Java, or if Spark audits; None: neither.
+
+    Raises:
+        RequestError: the tasks of a cluster do not see copies on this machine.
+        NoSpark, SparkFailed: as of a session.
+    """
+    by_java = any(isinstance(p, Address) and not p.by_arrow for places in named for p in places)
+    if request.engine != "spark" and not by_java:
+        yield None
+        return
+    from traces.spark.session import is_local, session
+
+    with session(request.master or "", brief=True) as spark:
+        if request.engine == "spark" and (is_connect(spark) or not is_local(str(spark.sparkContext.master))):
+            raise RequestError(
+                "servers at an address are copied to this machine, where the tasks of a cluster do not see them: "
+                "leave out --engine spark"
+            )
+        yield spark
+
+
+def copy_of(address: Address, folder: Path, spark: Any) -> Path:
+    """Copy the directory of a server.
+
+    Args:
+        folder: an empty place for it.
+        spark: a session, for addresses that Java reads.
+
+    Returns:
+        The copy, with the names of the last folders of the address.
+
+    Raises:
+        RemoteError: it cannot be read.
+    """
+    from traces.tables.remote import remote_folder
+    from traces.zookeeper.remote import copy_server, parent_of
+
+    path = str(address).partition("://")[2].strip("/")
+    target = folder.joinpath(*[part for part in path.split("/") if part not in ("", ".", "..")])
+    target.mkdir(parents=True)
+    above = parent_of(address)
+    remote = remote_folder(address, spark)
+    copy_server(remote, remote_folder(above, spark) if above else None, target, str(address))
+    return target
+
+
+def directories_of(servers: Sequence[Sources]) -> list[Directory]:
+    """Find the directories of each server.
 
     Raises:
         RequestError: one is none, or is named twice.
@@ -127,19 +269,24 @@ def directories_of(servers: Sequence[str]) -> list[Directory]:
     from traces.zookeeper.server import NotOne, find_directory
 
     out: list[Directory] = []
-    names = names_of([Path(word.split(",")[0] if not Path(word).exists() else word) for word in servers])
-    for word, name in zip(servers, names, strict=True):
-        paths = [Path(word)] if Path(word).exists() or "," not in word else [Path(p) for p in word.split(",") if p]
+    names = names_of([s.named for s in servers])
+    for source, name in zip(servers, names, strict=True):
+        word = source.word
         try:
-            one = find_directory(paths, name)
+            one = find_directory(list(source.paths), name)
         except NotOne as problem:
-            raise RequestError(str(problem)) from None
-        mine = {str(f.resolve()) for f in one.folders}
+            raise RequestError(source.plainly(str(problem))) from None
+        one.origins.update({f: said for f in one.folders if (said := source.plainly(str(f))) != str(f)})
         for other in out:
-            if mine & {str(f.resolve()) for f in other.folders}:
+            if originals(one) & originals(other):
                 raise RequestError(f"{word} and {other.name} are one directory")
         out.append(one)
     return out
+
+
+def originals(directory: Directory) -> set[str]:
+    """Return where the folders of a server really are: links followed, and of copies the addresses."""
+    return {directory.origins.get(f) or str(f.resolve()) for f in directory.folders}
 
 
 def names_of(paths: list[Path]) -> list[str]:

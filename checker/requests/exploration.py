@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ALL_EVIDENCE", "ENGINES", "EVIDENCE", "EXPLORED", "QUICK", "REDUCTIONS", "ExploreRequest"]
 
-ENGINES = ("compiled", "interpret", "spark")
+ENGINES = ("compiled", "interpret", "spark", "auto")
 REDUCTIONS = ("auto", "stuttering", "none")
 FINGERPRINTS = (64, 128)
 EXPLORED, QUICK, ALL_EVIDENCE = EVIDENCE = ("explored", "quick", "all")
@@ -34,9 +34,9 @@ class ExploreRequest(BoundedRequest):
         symmetry: count states that are renamings of each other once, where that is sound.
         reduction: what may be left out: `auto`, all that verdicts do not need; `stuttering`, stuttering receipts alone;
             `none`, nothing.
-        engine: `compiled`, `interpret` or `spark`.
+        engine: `compiled`, `interpret` or `spark`; `auto`: `compiled`, or `spark` on a cluster that is faster.
         symbolic: seconds for which z3 is asked about properties that were not violated; None: not at all.
-        master, fingerprint (bits): of Spark.
+        master, fingerprint (bits): of Spark; the former of `auto`, too.
         checkpoint, resume: the folder that keeps levels, and whether to resume from it.
         trace: where the first counterexample is saved; empty: a file named for it; None: nowhere.
         evidence: of which other kinds evidence is put beside the exploration: `explored`, none; `quick`, what is kept,
@@ -61,7 +61,8 @@ class ExploreRequest(BoundedRequest):
 
     def validate(self) -> None:
         if self.engine not in ENGINES:
-            raise RequestError(f"there is no engine {self.engine!r}; there are compiled, interpret and spark")
+            named = f"{', '.join(ENGINES[:-1])} and {ENGINES[-1]}"
+            raise RequestError(f"there is no engine {self.engine!r}; there are {named}")
         if self.reduction not in REDUCTIONS:
             raise RequestError(f"there is no reduction {self.reduction!r}; there are {', '.join(REDUCTIONS)}")
         if self.fingerprint not in (None, *FINGERPRINTS):
@@ -81,13 +82,17 @@ class ExploreRequest(BoundedRequest):
             for name in ("threads", "memory_limit"):
                 if getattr(self, name) is not None:
                     raise RequestError(f"{flag(name)} does not go with --engine spark: Spark's own settings say")
+        elif self.engine == "auto":
+            for name in ("threads", "memory_limit", "fingerprint", "resume"):
+                if getattr(self, name):
+                    raise RequestError(f"{flag(name)} does not go with --engine auto; name the engine")
         else:
             for name in ("master", "fingerprint"):
                 if getattr(self, name):
                     raise RequestError(f"--{name} is for --engine spark")
             if self.checkpoint and self.engine == "interpret":
                 raise RequestError("--checkpoint does not go with --engine interpret")
-        no_address(self, "checkpoint")
+            no_address(self, "checkpoint")
         if self.resume and not self.checkpoint:
             raise RequestError("--resume needs --checkpoint, the folder to go on from")
         if self.engine == "interpret" and self.threads is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -202,18 +202,19 @@ def answer(request: ReenactRequest, watch: Reenacting | None = None) -> Reenacte
         RequestError: there is no such trace, or the folder cannot be made.
         NoVerdict: the servers cannot be run here.
     """
-    from checker.zookeeper.releases import release_of
+    from checker.zookeeper.releases import release_of, settled
     from traces.reenact.plan import decisive, plan_for
     from traces.reenact.reenactment import tried
-    from traces.reenact.servers import Cannot
+    from traces.reenact.servers import Cannot, settings_for
 
     watch, path = watch or Reenacting(), Path(request.trace)
     given = request.read()
     release = request.release or release_of("zookeeper", given.configuration.variant)
     left_out = (request.without or decisive(given)) if request.control else 0
     try:
-        plan = plan_for(given, request.variant_for(release), left_out)
-        real = request.found(release)
+        variant = request.variant or settled(request.variant_for(release), release, given.configuration.variant)
+        plan = plan_for(given, variant, left_out)
+        real = replace(request.found(release), settings=settings_for(plan.configuration.variant))
         done = Reenacted(plan, new_folder(Path(request.output) if request.output else path.with_suffix(f".{release}")))
         watch.planned(plan, given.steps[left_out - 1] if request.control else None)
         for number in range(1, request.times + 1):

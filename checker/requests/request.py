@@ -22,7 +22,7 @@ FLAGS = {
     "number": "mutate", "runs": "random",
 }  # fmt: skip
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
-PLACES = ("master", "folder")  # an address may stand there, with a key or a token in it
+PLACES = ("master", "folder", "servers")  # an address may stand there, with a key or a token in it
 WANTED = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
@@ -67,7 +67,7 @@ class Request:
             elif f.default == value or (not value and f.default_factory is dict):
                 continue
             if isinstance(value, tuple):
-                value = list(value)
+                value = [without_secrets(v) if f.name in PLACES and isinstance(v, str) else v for v in value]
             if f.name in PLACES and isinstance(value, str):
                 value = without_secrets(value)
             out[f.name] = dict(value) if isinstance(value, Mapping) else value

@@ -35,6 +35,7 @@ class EngineTask:
         judged: no more properties than an engine can check at once.
         limits: when the task begins.
         compiled: where several explorations share machine code; None: `Compiled.of`.
+        rather_than: cores of this machine, where it may take the place of Spark; None: it may not.
         started: when it began, as `time.perf_counter()`.
     """
 
@@ -44,6 +45,7 @@ class EngineTask:
     request: ExploreRequest
     watch: Watch
     compiled: Compile | None = None
+    rather_than: int | None = None
     started: float = field(default_factory=time.perf_counter)
 
     @property
@@ -139,7 +141,7 @@ def ready_in_time(task: EngineTask, limit: float) -> bool:
     if request.engine == "spark":
         from checker.distributed.code import Code, WideCode
 
-        kind = WideCode if request.fingerprint == 128 else Code
+        kind = WideCode if wide_for(request, task.limits) else Code
     return done_in_time(lambda: kind.of(task.model, task.judged, request.symmetry, request.every_step), limit)
 
 
@@ -154,6 +156,26 @@ def out_of_time(judged: Sequence[Property], limits: Limits, engine: str) -> Expl
     return nothing
 
 
+def wide_for(request: ExploreRequest, limits: Limits) -> bool | None:
+    """Return whether fingerprints on Spark have 128 bits; None: as those of the checkpoint to resume from.
+
+    By the most states there can be, if that is known: 64 bits are enough while the probability that any state is missed
+    is at most one in a thousand. If it is not known, a cluster has 128: bits cannot be added later, and what is worth a
+    cluster may have more states than that.
+    """
+    from checker.explore.result import enough
+    from traces.spark.guest import is_local
+    from traces.spark.session import LOCAL
+
+    if request.fingerprint is not None:
+        return request.fingerprint == 128
+    if request.resume:
+        return None
+    if limits.max_states is not None:
+        return not enough(limits.max_states, 64)
+    return not is_local(request.master or LOCAL)
+
+
 def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
     """Explore on Spark; return the result, and why symmetry was not used although the request has it.
 
@@ -161,6 +183,7 @@ def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
         reduces: whether a model that turns out to be large is searched with ample sets.
 
     Raises:
+        NotWorth: this machine is faster alone, and may be.
         RequestError: Spark is not installed, or the checkpoint does not go with the request.
         NoVerdict: Spark failed before anything was found.
     """
@@ -187,13 +210,21 @@ def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
         from checker.distributed.storage import StorageError
     except NoSpark as problem:
         raise RequestError(str(problem)) from None
-    wide = request.fingerprint == 128
-    where = Request(request.master, folder, request.resume, wide, every_step=request.every_step, reduces=reduces)
+    where = Request(
+        request.master,
+        folder,
+        request.resume,
+        wide_for(request, limits),
+        every_step=request.every_step,
+        reduces=reduces,
+    )
+    where = replace(where, rather_than=task.rather_than)
     try:
         with task.watch.exploring() as progress:
             exploration, asymmetry = explore_on_spark(
-                task.model.configuration, task.judged, request.symmetry, limits, request.keep_going, where, progress
-            )
+                task.model.configuration, task.judged, request.symmetry, limits, request.keep_going, where, progress,
+                task.watch.note,
+            )  # fmt: skip
     except (NoSpark, Refused, StorageError) as problem:
         raise RequestError(str(problem)) from None
     except SparkFailed as problem:

@@ -187,7 +187,7 @@ def request_of_row(issue: str) -> WalkRequest:
     from checker.zookeeper.record import configuration
     from checker.zookeeper.rows import USUAL
 
-    c = configuration(row.release, row.others, USUAL | row.budget, split=False, start=row.start)
+    c = configuration(row.release, row.others, USUAL | row.budget, False, row.start, row.settings)
     return request_of_configuration(c, besides(c.protocol, row.breaks))
 
 
@@ -203,7 +203,7 @@ def row_of(c: Configuration) -> Row | None:
         (
             row
             for row in ROWS
-            if configuration(row.release, row.others, USUAL | row.budget, split=False, start=row.start) == c
+            if configuration(row.release, row.others, USUAL | row.budget, False, row.start, row.settings) == c
         ),
         None,
     )

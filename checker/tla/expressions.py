@@ -255,6 +255,9 @@ class Expressions(Facts):
     def on_Not(self, e: t.Not, env: Env) -> Node:
         return neg(self.expr(e.value, env))
 
+    def on_OneOfSet(self, e: t.OneOfSet, env: Env) -> Node:
+        return self.on_Choice(e, env)
+
     def on_Choice(self, e: t.Choice, env: Env) -> Node:
         test = self.static(e.test, env)
         if test is not None:
@@ -266,7 +269,7 @@ class Expressions(Facts):
     def on_Call(self, e: t.Call, env: Env) -> Node:
         f = self.program.functions[e.function]
         if f.name in self.writers:
-            raise Untranslatable(f"{self.where(e)}: {f.name} changes the state inside a condition")
+            raise Untranslatable(f"{self.where(e)}: {f.called} changes the state inside a condition")
         if any(self.word(a, env) is not None for a in e.args) or self.of_variables(e, env):
             return self.inlined(f, e, env)
         return Text(self.called(f, e, env))

@@ -11,13 +11,14 @@ from typing import Any
 
 from checker.explore.symmetry import found_in
 from checker.tla.actions import Actions
-from checker.tla.env import ROOT, Fresh, Operator, Untranslatable, fixed
+from checker.tla.env import ROOT, Fresh, Operator, Untranslatable, fixed, walk
 from checker.tla.syntax import Node, definition
 from checker.tla.values import BOUND, message_type, named, node, type_of, value_of, whole
 from checker.tla.views import refuse_stale_views
 from invariants.binding import full_namespace
 from invariants.registry import STEP, TERMINAL, Property
 from zabspec.language import reference
+from zabspec.language import tree as t
 from zabspec.language.derive import bags
 from zabspec.language.kinds import Int, Kind, MessageUnion, Record, Seq
 from zabspec.language.schema import NODE, Field, Layout, Role
@@ -119,9 +120,15 @@ def module_of(model: Model, properties: Sequence[Property], name: str) -> Module
         if read <= carried:
             break
         carried |= read
+    symmetric = symmetric and not chooses_process(made.program)
     configuration = configuration_of(model, made.stated.values(), bool(bags(made.layout)), symmetric)
     text = text_of(model, made, kept, name, left_out, symmetric)
     return Module(name, text, configuration, left_out, symmetric and not bags(made.layout))
+
+
+def chooses_process(program: t.TypedProgram) -> bool:
+    """Whether a function chooses a process: it is found by its number, which no model value of TLC is."""
+    return any(isinstance(e, t.OneOfRole | t.OneOfSet) for f in program.functions.values() for e in walk(f.body))
 
 
 def check_names(layout: Layout) -> None:

@@ -127,7 +127,8 @@ class Statements(Expressions):
             return inner
         if isinstance(e, t.Call) and e.function in self.writers:
             if not sure:
-                raise Untranslatable(f"{self.where(e)}: {e.function} changes the state where it may not be asked")
+                called = self.program.functions[e.function].called
+                raise Untranslatable(f"{self.where(e)}: {called} changes the state where it may not be asked")
             return e
         return None
 

@@ -38,7 +38,7 @@ def refuse_stale_views(program: t.TypedProgram, layout: Layout) -> None:
             for name in sorted(read & names.keys()):
                 for field in sorted(written & names[name]):
                     raise Untranslatable(
-                        f"{f.name} ({f.file}:{s.line}): {field} is changed while {name} shows what it has: "
+                        f"{f.called} ({f.file}:{s.line}): {field} is changed while {name} shows what it has: "
                         f"name it again behind the change"
                     )
 

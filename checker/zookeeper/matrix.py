@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FunctionType
 
 from checker.zookeeper.record import NEWEST, PROTOCOL, configuration, explored
-from checker.zookeeper.releases import variant_of
+from checker.zookeeper.releases import settled, variant_of
 from checker.zookeeper.rows import ROWS, USUAL, Row
 from traces.record.lines import NotRead, read_lines
 from zabspec.protocols.registry import PROTOCOLS
@@ -74,11 +74,11 @@ def of_release(row: Row, number: str) -> Row:
     return row if release == row.release else replace(row, release=release, others=repairs_of(row), published="")
 
 
-def same_text(release: str, repairs: tuple[str, ...]) -> str:
+def same_text(release: str, repairs: tuple[str, ...], settings: str = "") -> str:
     """A name for what a release with repairs does: its functions that differ from the newest release's, by what they
     do."""
     protocol = PROTOCOLS[PROTOCOL]
-    variant = protocol.combined("" if release == NEWEST else release, ",".join(repairs))
+    variant = protocol.combined(settled("" if release == NEWEST else release, release, settings), ",".join(repairs))
     plain = {name: value for module in protocol.modules for name, value in vars(module).items()}
     changed = []
     for name, function in sorted(protocol.overrides(variant).items()):
@@ -111,7 +111,7 @@ def read(file: Path) -> dict[tuple[str, str], Cell]:
 def ask(row: Row, release: str, seconds: float | None) -> Cell:
     """A cell."""
     started = time.process_time()
-    c = configuration(release, repairs_of(row), USUAL | row.budget, split=False, start=row.start)
+    c = configuration(release, repairs_of(row), USUAL | row.budget, False, row.start, row.settings)
     found = explored(c, row.breaks, seconds)
     spent = round(time.process_time() - started, 1)
     return Cell(
@@ -121,7 +121,7 @@ def ask(row: Row, release: str, seconds: float | None) -> Cell:
         found.states,
         spent,
         found.trouble,
-        same_text(release, repairs_of(row)),
+        same_text(release, repairs_of(row), row.settings),
         sources_digest(*SOURCES),
     )
 
@@ -143,7 +143,7 @@ def run(
                 continue
             if end is not None and now() >= end:
                 return
-            text = same_text(release, repairs_of(row))
+            text = same_text(release, repairs_of(row), row.settings)
             other = known.get((row.issue, text))
             cell = (
                 ask(row, release, seconds)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
+from checker.zookeeper.releases import settled
 from checker.zookeeper.rows import USUAL, Row
 from invariants import properties_of
 from traces import Trace, build_trace
@@ -78,15 +79,22 @@ class RowOutcome:
 
 
 def configuration(
-    release: str, repairs: Sequence[str], budget: Mapping[str, int], split: bool = True, start: str = START
+    release: str,
+    repairs: Sequence[str],
+    budget: Mapping[str, int],
+    split: bool = True,
+    start: str = START,
+    settings: str = "",
 ) -> Configuration:
     """A release with repairs.
 
     Args:
         split: each step is one by itself; else some are put together.
         start: where runs begin; empty: where nothing has happened.
+        settings: variants of settings, as servers have them in production.
     """
-    variants = [*([] if release == NEWEST else [release]), *([] if split else [MERGED])]
+    of_release = settled("" if release == NEWEST else release, release, settings)
+    variants = [*([of_release] if of_release else []), *([] if split else [MERGED])]
     variant = PROTOCOLS[PROTOCOL].combined(",".join(variants), ",".join(repairs))
     own = [name for name in PROTOCOLS[PROTOCOL].budgets if name in ("elections", "proposals", "write_errors")]
     said = ",".join(f"{name}={budget[name]}" for name in own if name in budget)
@@ -124,7 +132,8 @@ def ask(row: Row, seconds: float | None, split: bool = False, recorded: bool = T
         split: of the text that has each step by itself, which has several times as many states.
     """
     budget = USUAL | row.budget
-    without = explored(configuration(row.release, row.others, budget, split, row.start), row.breaks, seconds)
-    mended = configuration(row.release, (*row.others, *row.fix), budget, split, row.start)
+    broken = configuration(row.release, row.others, budget, split, row.start, row.settings)
+    without = explored(broken, row.breaks, seconds)
+    mended = configuration(row.release, (*row.others, *row.fix), budget, split, row.start, row.settings)
     repaired = explored(mended, row.breaks, seconds)
     return RowOutcome(row, without, repaired, split, recorded)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from zabspec.authoring.declaration import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
 
-__all__ = ["release_of", "variant_of"]
+__all__ = ["release_of", "settled", "variant_of"]
+
+SETTINGS = ("walk", "walk-large", "hole")
 
 
 def variant_of(protocol: str, release: str) -> str:
@@ -28,3 +30,24 @@ def release_of(protocol: str, variant: str) -> str:
     """The release that a variant is of, whatever is repaired in it besides; of one that is of none, the newest."""
     first, releases = variant.split(",")[0], PROTOCOLS[protocol].declared.releases
     return first if first in releases and first else releases[""][1]
+
+
+def settled(variant: str, release: str, asked: str) -> str:
+    """The variant that a release is with the settings of another one.
+
+    Args:
+        variant: that of the release.
+        asked: names of variants, those of settings among them.
+    """
+    names = [name for name in asked.split(",") if name in SETTINGS]
+    if before(release, 3, 9, 4) and "hole" in names:
+        names.remove("hole")
+    if {"walk", "walk-large"} & {*names} and before(release, 3, 6):
+        names.append("before-2418")
+    return ",".join(name for name in (variant, *names) if name)
+
+
+def before(release: str, *number: int) -> bool:
+    """Whether a release comes before one; master comes after all."""
+    parts = tuple(int(part) for part in release.split(".") if part.isdigit())
+    return bool(parts) and parts < number

@@ -15,6 +15,7 @@ OTHERS = (
 BEYOND = ("4837-here", "4882", "4394")
 USUAL = {"crashes": 2, "losses": 1, "timeouts": 0, "elections": 2, "proposals": 0}
 CUT = {"losses": 0, "partitions": 1, "crashes": 1, "elections": 1, "proposals": 1}
+WALKED = {"crashes": 0, "losses": 1, "elections": 3, "proposals": 1}  # of these elections two have been
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Row:
         held: whether with its fix it holds within the same budget, as recorded.
         published: what others have published of it: seconds, depth, states.
         start: where its runs begin; empty: where nothing has happened.
+        settings: variants of settings that it needs, which servers have by default and the text has where it is asked.
     """
 
     issue: str
@@ -50,6 +52,7 @@ class Row:
     held: bool = True
     published: str = ""
     start: str = "established"
+    settings: str = ""
 
 
 def others(*without: str, also: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -242,6 +245,36 @@ ROWS = (
         "f.2.1: the history is replaced as a whole",
         {"crashes": 2, "losses": 1, "elections": 4, "proposals": 1}, 38, 31, True, "", "",
     ),
+    Row(
+        "hole", "3.9.4", others(), ("4882",), "starts-again",
+        "A transaction is applied though writing it failed, and what comes next is logged behind the hole (4882): from "
+        "3.9.4 on addCommittedProposal throws for a hole inside an epoch, also while a log is replayed, and the server "
+        "does not start any more.",
+        "f.2.3: a proposal is accepted, on the disk, before it is delivered",
+        {"losses": 0, "crashes": 1, "elections": 1, "proposals": 1, "write_errors": 1}, 22, 21, True, "", "established",
+        "hole",
+    ),
+    Row(
+        "2418", "3.5.10", others("4837", "4712", also=BEYOND), ("2418",), "initial-history",
+        "A leader reads its log for a learner, and that ends before committedLog begins, or, without one, before what "
+        "it has come to by SNAP: it sends a DIFF without what lies between.",
+        "l.2.1: a leader sends its whole history",
+        WALKED | {"proposals": 0}, 15, 11, True, "", "after-snap", "walk",
+    ),
+    Row(
+        "2099", "3.9.4", others("4837", "4712", also=BEYOND), ("walk-whole",), "trees-agree",
+        "A server that has had a SNAP lacks in its log what came with it; as a leader it reads that log for a learner "
+        "whose zxid is before the hole, and sends a DIFF with the hole in it; the learner serves it.",
+        "l.2.1: a leader sends its whole history",
+        WALKED, 19, 15, True, "", "after-snap", "walk",
+    ),
+    Row(
+        "2846", "3.9.4", others("4837", "4712", also=BEYOND), ("walk-whole",), "acknowledged-survives",
+        "As 2099, and on: the learner with the hole is in the newest epoch, is elected by it, and leads without what "
+        "was served in the epoch before.",
+        "l.2.1: a leader sends its whole history",
+        WALKED | {"losses": 2, "elections": 4}, 30, 23, True, "", "after-snap", "walk",
+    ),
 )  # fmt: skip
 
 # Rows of BUGS.tsv that there is none for, with why.
@@ -252,9 +285,6 @@ NOT_FOUND = {
     "3104": "a SNAP is one step here, not streamed while commits go on",
     "3701": "a failing truncate is not in this text yet",
     "2307": "a failing write of an epoch is not in this text yet",
-    "2418": "the walk through the log on disk is not in this text yet",
-    "2099": "the walk through the log on disk is not in this text yet",
-    "2846": "the walk through the log on disk is not in this text yet",
     "1549": "it is 1558 and 4837",
     "1653": "it is 2354 on 3.4, mended in 3.4.6",
     "4352": "its mechanism is unknown",

@@ -21,6 +21,7 @@ class Recorded:
         release: whose text has it, and whose servers showed it.
         crashes, losses, partitions, elections, proposals, write_errors: how much it needs of each.
         words: its steps.
+        settings: variants of settings that it has besides.
     """
 
     release: str
@@ -31,6 +32,7 @@ class Recorded:
     proposals: int
     write_errors: int
     words: str
+    settings: str = ""
 
 
 # The actions as the words number them: which number one has may change with the text.
@@ -163,6 +165,21 @@ RUNS = {
         "3010200 14010007 14010008 14010009 1401000a 14020005 9000000 1c000200 2020000 3000200 2020000 3000200 "
         "3000200 14000008 14000009 1400000a 2020000 14020006 3000200 2020100 3010200",
     ),
+    "2099": Recorded(
+        "3.9.5", 2, 1, 0, 3, 2, 0,
+        "8000000 9000000 5010000 5020000 1b000002 2000100 3010000 2000100 14000005 3010000 3010000 14010008 "
+        "14010009 1401000a 2000100 14000006 3010000 14000000 14000001 8000000 9000000 5010000 1b000002 "
+        "2000100 3010000 2000100 14000005 3010000 3010000 14010007 14010008 14010009 1401000a 2000100 "
+        "14000006 3010000 14000000 3010000 a010000 5010000 1b010004 2010200 3020100 2010200 14010005 3020100 "
+        "3020100 3020100 3020100 14020008 14020009 1402000a 2010200 14010006 3020100",
+        "walk",
+    ),
+    "hole": Recorded(
+        "3.9.5", 1, 0, 0, 1, 1, 1,
+        "14000000 3010000 14010001 3020000 14020001 2000100 2000200 14000004 3020000 3020000 14000002 5020000 "
+        "1b020001 2020000 3000200 2020000 3000200 3000200 3000200 3000200 14000008 14000009 14020005 8000000 9000000",
+        "hole",
+    ),
 }
 # fmt: on
 
@@ -173,12 +190,12 @@ def trace_of_row(issue: str) -> Trace:
     Raises:
         TraceError: the text has it no more.
     """
-    from checker.zookeeper.releases import variant_of
+    from checker.zookeeper.releases import settled, variant_of
 
     r = RUNS[issue]
     c = Configuration(
         "zookeeper",
-        variant_of("zookeeper", r.release),
+        settled(variant_of("zookeeper", r.release), r.release, r.settings),
         start="established",
         timeouts=0,
         crashes=r.crashes,

@@ -75,6 +75,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "refine": ("refine", "--nodes", "2", "--txns", "1", "--timeouts", "0"),
     "zookeeper": ("zookeeper", "ZK-4643"),
     "lint": ("lint", "mine.py"),
+    "docs": ("docs",),
 }
 # What prints no table: a script, a server, a page, a file in another form (`test_cli.py`). And what takes Spark, a Java
 # server or seconds of z3, whose parts are those of the others (`checker/report/result.py`).

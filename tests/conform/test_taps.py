@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import random
 import socket
 import struct
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from traces.conform.chaos import ChaosPlan, dealt
+from traces.conform.record import read_record
 from traces.conform.taps import Recorder, Tap
 from traces.reenact.packets import ACK, FOLLOWERINFO
 
@@ -107,3 +111,40 @@ def test_nonsense_is_said_not_to_have_been_read(joined: Pair) -> None:
     near.sendall(struct.pack(">i", 999) + bytes(40))
     assert far.recv(100)
     assert noted(recorder) == [("unread", None)]
+
+
+def test_what_is_held_is_as_if_never_sent_if_it_is_cut(joined: Pair) -> None:
+    """And what passes again is noted before it does, behind what was held."""
+    recorder, tap, near, far = joined
+    far.sendall(packet(ACK, 1))
+    assert near.recv(100) == packet(ACK, 1)
+    tap.hold(2, True)
+    far.sendall(packet(ACK, 2))
+    near.sendall(packet(FOLLOWERINFO, 5))
+    assert far.recv(100) == packet(FOLLOWERINFO, 5)  # the other direction is not held
+    with recorder.changed:
+        direction = next(d for _, pair in tap.live for d in pair if d.sender == 2)
+        assert recorder.changed.wait_for(lambda: direction.waits, 20)
+    assert noted(recorder) == [("packet", "ACK"), ("packet", "FOLLOWERINFO")]
+    tap.hold(2, False)
+    assert near.recv(100) == packet(ACK, 2)
+    tap.hold(2, True)
+    far.sendall(packet(ACK, 3))
+    with recorder.changed:
+        assert recorder.changed.wait_for(lambda: direction.waits, 20)
+    tap.lose()
+    assert near.recv(100) == b""
+    assert noted(recorder)[2:] == [("packet", "ACK"), ("lost", None)]
+
+
+def test_each_kind_of_fault_comes_as_often_as_the_others() -> None:
+    kinds = dealt(("kill", "stop", "tail"), random.Random(7))
+    assert Counter(next(kinds) for _ in range(30)) == {"kill": 10, "stop": 10, "tail": 10}
+
+
+def test_a_record_says_what_was_done(tmp_path: Path) -> None:
+    plan = ChaosPlan(2.0, 7, faults=("tail",)).as_json()
+    Recorder(tmp_path / "record.jsonl", "3.9.5", [1, 2], 7, plan).end()
+    first = json.loads((tmp_path / "record.jsonl").read_text().splitlines()[0])
+    assert (first["plan"]["faults"], first["plan"]["seconds"], first["seed"]) == (["tail"], 2.0, 7)
+    assert read_record(tmp_path / "record.jsonl").seed == 7

@@ -6,7 +6,6 @@ says up to how many states a level is expanded here.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import dataclasses
 import importlib.util
@@ -42,8 +41,9 @@ from checker.distributed.absorb import run_of, write_run  # noqa: E402
 from checker.distributed.checkpoint import Checkpoint, Level, Part, Refused, located  # noqa: E402
 from checker.distributed.cluster import Cluster, Here  # noqa: E402
 from checker.distributed.code import ExplorationTask  # noqa: E402
+from checker.distributed.costs import NotWorth  # noqa: E402
 from checker.distributed.explore import SparkExplorer  # noqa: E402
-from checker.distributed.files import File  # noqa: E402
+from checker.distributed.files import NOTHING, File  # noqa: E402
 from checker.distributed.fingerprints import (  # noqa: E402
     Fingerprints,
     cell_of,
@@ -60,9 +60,11 @@ from checker.distributed.storage import Damaged, Storage  # noqa: E402
 from checker.explore.breadth_first import Explorer  # noqa: E402
 from checker.explore.compiled import Compiled  # noqa: E402
 from checker.explore.result import Exploration, Limits  # noqa: E402
+from checker.requests.explore import ExploreRequest  # noqa: E402
+from checker.requests.model import ModelRequest  # noqa: E402
 from tests.models import judged  # noqa: E402
-from tests.patience import HANG, until  # noqa: E402
-from traces.spark.java import find_java  # noqa: E402
+from tests.patience import HANG  # noqa: E402
+from tests.standalone import Standalone  # noqa: E402
 from traces.spark.session import retrying, session  # noqa: E402
 from traces.sweep.store import SOURCES  # noqa: E402
 from zabspec.language import Layout, derive  # noqa: E402
@@ -80,7 +82,16 @@ DISKS = Configuration(
     str(Path(__file__).parents[1] / "own" / "texts" / "ledger.py"), "hasty", crashes=1, losses=1,
     budgets="writes=2,elections=1",
 )  # fmt: skip
-OF_THE_MACHINE = ("seconds", "cpu_seconds", "compile_seconds", "memory", "properties", "engine", "fingerprint_bits")
+OF_THE_MACHINE = (
+    "seconds",
+    "cpu_seconds",
+    "compile_seconds",
+    "memory",
+    "properties",
+    "engine",
+    "fingerprint_bits",
+    "usage",
+)
 
 Case = tuple[Configuration, bool, dict[str, int], bool]
 CASES: dict[str, Case] = {
@@ -420,16 +431,40 @@ def test_an_attempt_that_did_not_count_changes_nothing(tmp_path: Path) -> None:
     assert found == local(SMALL, True, {}, False)
 
 
-def test_a_task_that_no_owner_answers_does_not_take_all_to_be_known(tmp_path: Path) -> None:
-    """Else a level of which all answers are lost would be the last, and everything would hold."""
+def test_a_task_keeps_nothing_that_is_not_known_to_be_whole(tmp_path: Path) -> None:
+    """A level of which all answers are lost would be the last, and everything would hold; a state that was altered
+    where it lay would be explored for the one that was found."""
     explorer = to_depth(tmp_path, 4)
     level, task, storage = explorer.level, explorer.question, explorer.storage
     assert level is not None
     storage.create(checkpoints.folder_of(5))
     rows = [row for source in range(task.parts) for row in expand.expanded(task, storage, level, source)]
-    answers = [row for row in absorb.absorbed(task, storage, level, rows) if "answers" not in row]
+    answers = list(absorb.absorbed(task, storage, level, rows))
     with pytest.raises(RuntimeError, match="owners said of 0 states what is new"):
+        list(keep.kept(task, storage, level, [row for row in answers if "answers" not in row]))
+    assert list(keep.kept(task, storage, level, answers))
+    path = tmp_path / next(row["candidates"].name for row in rows if row.get("candidates", NOTHING).count)
+    at = path.read_bytes().rindex(b"\1")
+    flip(path, at)
+    with pytest.raises(Damaged, match="found is damaged"):
         list(keep.kept(task, storage, level, answers))
+    flip(path, at)
+    os.truncate(path, path.stat().st_size - 8)
+    with pytest.raises(Damaged, match="bytes, not"):
+        list(keep.kept(task, storage, level, answers))
+
+
+def test_a_checkpoint_may_lie_at_an_address(tmp_path: Path) -> None:
+    """Whatever pyarrow opens: the request takes it, and a run goes on from it."""
+    for where in (f"file://{tmp_path}/levels", "hdfs://name:8020/zab"):
+        assert ExploreRequest(ModelRequest(), engine="spark", checkpoint=where).checkpoint == where
+    checkpoint = Checkpoint(Storage(f"file://{tmp_path}/levels"))
+    checkpoint.storage.create()
+    assert not checkpoint.storage.local
+    SparkExplorer(question(SMALL, True), checkpoint).run(Here(), Limits(depth=4))
+    asked, level = checkpoint.last()
+    found = answer(SparkExplorer(asked, checkpoint, level).run(Here(), Limits(depth=12)))
+    assert found == local(SMALL, True, {"depth": 12}, False)
 
 
 @pytest.mark.slow(seconds=1)
@@ -515,83 +550,6 @@ def test_a_checkpoint_of_another_question_is_refused(tmp_path: Path, asked: dict
 # --- on Spark ------------------------------------------------------------------------------------
 
 
-WORKERS = ("127.0.0.1", "127.0.0.2")  # two hosts, or a task that runs twice would not be told from one that is lost
-
-
-class Standalone:
-    """A standalone master and its workers, on loopback."""
-
-    def __init__(self, folder: Path) -> None:
-        import pyspark
-
-        self.folder = folder
-        self.home = Path(pyspark.__file__).parent
-        self.java = find_java(folder).home
-        self.processes: list[subprocess.Popen[bytes]] = []
-        log = self.start("master.Master", WORKERS[0], "--port", "0")
-        self.master = said(log, r"Starting Spark master at (spark://\S+)")
-        for host in WORKERS:
-            work = str(folder / f"worker-{host}")
-            options = ("--cores", "1", "--memory", "1g", "--work-dir", work, self.master)
-            said(self.start("worker.Worker", host, *options), r"(Successfully registered) with master")
-
-    def start(self, name: str, host: str, *options: str) -> Path:
-        """Start one of Spark's own daemons; returns its log."""
-        log = self.folder / f"{name}-{len(self.processes)}.log"
-        environment = {
-            **os.environ,
-            "SPARK_HOME": str(self.home),
-            "JAVA_HOME": str(self.java),
-            "SPARK_LOCAL_IP": host,
-            "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        }
-        program = [str(self.home / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}"]
-        with log.open("wb") as out:
-            process = subprocess.Popen(
-                [*program, "--host", host, "--webui-port", "0", *options],
-                env=environment,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        self.processes.append(process)
-        return log
-
-    def kill(self, k: int) -> None:
-        """Kill a daemon and all that came of it: a worker with its executor and its tasks."""
-        for pid in reversed(descendants(self.processes[k].pid)):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        self.processes[k].wait()
-
-    def end(self) -> None:
-        for k in range(len(self.processes)):
-            if self.processes[k].poll() is None:
-                self.kill(k)
-
-
-def said(log: Path, pattern: str) -> str:
-    """What a daemon says, once it does."""
-    assert until(lambda: re.search(pattern, log.read_text(errors="replace"))), log.read_text(errors="replace")
-    found = re.search(pattern, log.read_text(errors="replace"))
-    assert found is not None
-    return found[1]
-
-
-def descendants(pid: int) -> list[int]:
-    """A process and all that came of it."""
-    children: dict[int, list[int]] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            parent = int(path.read_text().rsplit(")", 1)[1].split()[1])
-            children.setdefault(parent, []).append(int(path.parent.name))
-    out = [pid]
-    for one in out:
-        out += children.get(one, [])
-    return out
-
-
 @pytest.fixture(scope="module")
 def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
     if not sys.platform.startswith("linux"):
@@ -674,8 +632,17 @@ def test_spark_gives_the_local_engine_s_answer(cluster: Cluster, kept_there: Pat
 
 @pytest.mark.slow
 def test_every_level_as_a_job_with_128_bits(cluster: Cluster, tmp_path: Path) -> None:
-    case = (SMALL, True, {"depth": 12}, False)
-    assert distributed(cluster, tmp_path, case, few=0, wide=True) == local(*case)
+    explorer = SparkExplorer(question(SMALL, True, wide=True), Checkpoint(Storage(str(tmp_path))), here=0)
+    r = explorer.run(cluster, Limits(depth=12))
+    assert answer(r) == local(SMALL, True, {"depth": 12}, False)
+    used = r.usage
+    assert used is not None
+    assert (used.jobs, used.unmetered, used.states) == (12, 0, r.distinct - 1)
+    assert used.tasks >= 3 * 12  # as many as Spark counts, with those that it ran again
+    assert used.shuffle > 16 * used.sent > 0  # which Spark has measured, in messages that hold a little more
+    assert used.written > used.candidates > 0
+    assert used.java_cpu > 0 < used.python_cpu
+    assert cluster.cores() == 2
 
 
 @pytest.mark.slow
@@ -690,6 +657,15 @@ def test_a_task_may_take_several_parts(cluster: Cluster, tmp_path: Path) -> None
     case = (SMALL, True, {"depth": 14}, False)
     assert distributed(Counting(cluster.spark, worth=100), tmp_path, case, few=50, parts=8) == local(*case)
     assert taken == dict.fromkeys((1, 2, 3), 8)
+
+
+@pytest.mark.slow
+def test_a_cluster_that_is_too_small_is_not_used(cluster: Cluster, standalone: Standalone, tmp_path: Path) -> None:
+    """If this machine may explore instead; the folder is as empty as before for the one that does."""
+    where = Request(standalone.master, str(tmp_path / "levels"), rather_than=2)
+    with pytest.raises(NotWorth, match=r"the cluster has 2 cores, and below [3-9] cores this machine, which has 2"):
+        explore_on_spark(SMALL, judged("zab"), True, Limits(), False, where)
+    Checkpoint(Storage(str(tmp_path / "levels"))).check_empty()
 
 
 class Sabotaged(Cluster):

@@ -1,4 +1,4 @@
-"""Ample sets: fewer states, and the same verdicts; what they rest on (docs/reduction.md)."""
+"""Ample sets: fewer states, and the same verdicts; what they rest on (docs/explanation/reductions.md)."""
 
 from __future__ import annotations
 

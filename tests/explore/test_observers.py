@@ -1,5 +1,5 @@
 """Derived observers: which histories are merged, that nothing is judged and nothing happens otherwise without what is
-dropped, and that a wrong merge is caught (docs/reduction.md)."""
+dropped, and that a wrong merge is caught (docs/explanation/reductions.md)."""
 
 from __future__ import annotations
 

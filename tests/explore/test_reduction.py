@@ -1,4 +1,4 @@
-"""Sleep sets: the same states at the same depths by fewer transitions; what they rest on (docs/reduction.md)."""
+"""Sleep sets: the same states and depths by fewer transitions, and why (docs/explanation/reductions.md)."""
 
 from __future__ import annotations
 

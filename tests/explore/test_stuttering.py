@@ -1,5 +1,5 @@
 """Stuttering receipts: which receipts are, what leaving them out leaves as it is, where they are not left out, and who
-says so (docs/reduction.md)."""
+says so (docs/explanation/reductions.md)."""
 
 from __future__ import annotations
 

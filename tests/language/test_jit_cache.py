@@ -75,6 +75,17 @@ def test_the_same_text_in_another_folder_is_the_same(tmp_path: Path, monkeypatch
     assert len(found) == 1
 
 
+def test_a_kept_place_is_named_from_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept with machine code says `folder/mine.py`, wherever that folder is; a message says where it is from
+    here."""
+    kept = source.said_file(str(tmp_path / "mine.py"))
+    said = f"x would leave its range in f ({kept}:3), (not/known.py:4)"
+    monkeypatch.chdir(tmp_path)
+    assert source.from_here(said) == "x would leave its range in f (mine.py:3), (not/known.py:4)"
+    monkeypatch.chdir(tmp_path.parent)
+    assert source.from_here(said) == said
+
+
 def damages(data: bytes) -> dict[str, bytes]:
     middle = len(data) // 2
     return {

@@ -313,6 +313,7 @@ REJECTED: dict[str, tuple[str, str]] = {
     "sequence of another kind": ("def h(s: State, p: Node) -> None:\n    s.log[p] = s.few[p]  # BAD\n", "log cannot hold a sequence of other elements"),
     "set in integer": ("def h(s: State, p: Node) -> None:\n    s.x[p] = s.group[p]  # BAD\n", "a set stands where a int"),
     "set of another kind": ("def h(s: State, p: Node) -> None:\n    s.group[p] = s.acks[p][0]  # BAD\n", "a set stands where a set"),
+    "sets added": ("def h(s: State, p: Node) -> None:\n    s.group[p] = s.group[p] | s.group[p]  # BAD\n", "of sets write a loop"),
     "truth added": ("def h(s: State, p: Node) -> None:\n    s.x[p] = s.x[p] + True  # BAD\n", "\\+ takes integers"),
     "truth ordered": ("def h(s: State, p: Node) -> None:\n    s.flag[p] = s.flag[p] < True  # BAD\n", "< takes integers"),
     "truth compared": ("def h(s: State, p: Node) -> None:\n    s.flag[p] = s.flag[p] == 1  # BAD\n", "cannot be compared"),

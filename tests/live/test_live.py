@@ -115,7 +115,7 @@ def test_without_the_fairness_of_one_process_somebody_waits_for_ever() -> None:
 
 @pytest.mark.slow(seconds=3)
 def test_a_proposal_in_newleader_waits_where_its_acks_are_ignored() -> None:
-    """V.C read of a joiner too: its acknowledgement is not counted, and nothing else need come (docs/readings.md)."""
+    """V.C read of a joiner too: its acknowledgement is not counted, and nothing else need come (readings.md)."""
     run = found("acks-ignored", **CRASH, most=200_000, depth=18)
     for goal in ("commits", "delivers"):
         assert told(run, goal)[1].loop is None  # it ends

@@ -1,6 +1,6 @@
 """`python -m tests.mutants.merging --seed S --count N`: mutants of `zab`, searched merged and in full.
 
-A merging search (docs/reduction.md, "Derived observers") rests on what is derived from a protocol's text. So the text
+A merging search (docs/explanation/reductions.md, "Observer classes") rests on what is derived. So the text
 is changed at random, one small edit at a time, and both searches are compared: what is broken, what is not, and which
 premises are met. `--some` draws one to four properties for each mutant; what the others would cut off is followed then.
 

@@ -1,7 +1,7 @@
 """`python -m tests.mutants.own_properties --seed S --count N`: random properties, judged merged and in full.
 
-What a merging search keeps of a property of somebody's own is derived from its text (docs/reduction.md, "Derived
-observers"). So texts are drawn at random, of ghosts, of fields of the protocol, and of both together, and asked of
+What a merging search keeps of a user's property is derived from its text (docs/explanation/reductions.md, "Observer
+classes"). So texts are drawn at random, of ghosts, of fields of the protocol, and of both together, and asked of
 `zab`, of its variants and of `ladis`, alone or beside some of the papers' properties. Both searches have to find
 something broken, or neither; and of one that is conclusive the premises are those of the full search.
 

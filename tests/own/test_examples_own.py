@@ -13,6 +13,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
+from checker.requests.live import assumed
 from invariants import properties_of
 from traces.judging.simulated import judged_properties
 from zabspec.model import Configuration, Model
@@ -28,6 +29,8 @@ HOLDS = {
     "lease": ({"budgets": "ticks=2,asks=2"}, 199, ""),
     "drifting_lease": ({"budgets": "drift=0"}, 162, ""),
     "two_phase_commit": ({}, 45, ""),
+    "gossip": ({"nodes": 2}, 56, ""),
+    "sharded_commit": ({"crashes": 0, "budgets": "shard=1"}, 69, ""),
     "views": ({"budgets": "retirements=0"}, 59, ""),
     "raft_election": ({"nodes": 2, "crashes": 0, "budgets": "elections=2"}, 17, ""),
 }
@@ -42,6 +45,8 @@ BREAKS = {
     ("views", "by-the-new"): ({}, "one-view", 11),
     ("two_phase_commit", "hasty"): ({}, "agreement", 7),
     ("fenced_lock", "unfenced"): ({"budgets": "acquires=2,expiries=1,writes=2"}, "fencing", 11),
+    ("gossip", "parrot"): ({"nodes": 2}, "from-somebody", 3),
+    ("work_queue", "unfenced"): ({"budgets": "jobs=1,expiries=1,deaths=0"}, "one-effective", 13),
     ("raft_election", "generous"): ({"nodes": 2, "crashes": 0, "budgets": "elections=2"}, "election-safety", 6),
     ("raft_election", "forgetful"): ({"crashes": 1, "budgets": "elections=2"}, "election-safety", 8),
 }
@@ -80,3 +85,9 @@ def test_what_asks_of_messages_in_flight_is_not_judged_in_a_simulated_run() -> N
     """They lie otherwise in the simulator: its runs are judged by all else."""
     assert [p.name for p in judged_properties(str(EXAMPLES / "token_ring.py"))] == ["mutual-exclusion"]
     assert [p.name for p in judged_properties(str(EXAMPLES / "leader_lease.py"))] == ["one-leader"]
+
+
+def test_what_the_environment_does_at_its_leisure_is_said() -> None:
+    """A progress property holds whether or not it does: beside what processes need not do."""
+    said = assumed(Model(Configuration(str(EXAMPLES / "work_queue.py"))))
+    assert said[-1].endswith("that a process does expire; that the environment does die")

@@ -86,6 +86,35 @@ REFUSED = {  # what is replaced, by what, the line that is named (empty: where i
         "range(s.sent[p])",
         "sent may be NOTHING",
     ),
+    "from a round before": (
+        "    elif s.sent[p] < 1:\n        s.sent[p] += 1\n",
+        "    v = 0\n    for _k in range(2):\n        s.sent[p] = v // 2\n        v = s.sent[p]\n",
+        "v // 2",
+        "v may be NOTHING where it is calculated with",
+    ),
+    "passed as a number": (
+        "is_new(s, p, source, m.number):", "is_new(s, p, source, s.last[p].number):", "",
+        r"Last.number may be NOTHING, and is_new calculates with its number",
+    ),
+    "NOTHING itself passed": (
+        "is_new(s, p, source, m.number):", "is_new(s, p, source, NOTHING):", "",
+        "NOTHING is passed, and is_new calculates with its number",
+    ),
+    "passed on": (
+        "    return s.served[p][c] == NOTHING or s.served[p][c] < number\n",
+        "    return newer(s, p, number, 0)\n\n\ndef newer(s: State, p: Server, one: int, other: int) -> bool:\n"
+        "    v = one\n    return v > other\n\n\ndef is_old(s: State, p: Server, c: Client) -> bool:\n"
+        "    return not is_new(s, p, c, s.last[p].number)\n\n\n@action(budget='requests')\n"
+        "def forgets(s: State, p: Server) -> None:\n    for c in processes(s, Client):\n"
+        "        if is_old(s, p, c):\n            s.times[p][c] = 0\n",
+        "not is_new(", "Last.number may be NOTHING, and is_new calculates with its number",
+    ),
+    "given back": (
+        "    return s.served[p][c] == NOTHING or s.served[p][c] < number\n",
+        "    return latest(s, p, c) < number\n\n\ndef latest(s: State, p: Server, c: Client) -> int:\n"
+        "    return s.served[p][c]\n",
+        "latest(s, p, c) < number", "what latest gives back may be NOTHING where it is calculated with",
+    ),
     "another test": ("s.served[p][c] != NOTHING and", "s.times[p][c] > 0 and", "", "served may be NOTHING"),
     "an optional truth value": ('Maybe(Int(0, 1)), "the number', 'Maybe(Bool()), "the number', "", "not Bool"),
     "an optional process": ('Maybe(Int(0, 1)), "the', 'Maybe(NodeId.of(3)), "the', "", "optional as it is, by NOBODY"),
@@ -100,6 +129,9 @@ REFUSED = {  # what is replaced, by what, the line that is named (empty: where i
         'ghost("pairs"',
         "pairs has 2 axes of processes, one behind the other, and there may be 1, as it is a ghost",
     ),
+    "a bag on a disk": (
+        'stored("last", last(size)', 'on_disk("last", Seq(last(size), 2, bag=True)', "", "last is a bag on a disk"
+    ),
     "a map in a message": ('{"number": Int(0, 1)}', '{"number": Map(2, Int(0, 1))}', "", "ASK.number is a map"),
     "a key of another role": ("s.times[p][source] += 1", "s.times[p][p] += 1", "", "whose keys are of role client"),
     "a part of another role": ("Last(who=source", "Last(who=p", "", "Last.who takes a process of role client"),
@@ -112,7 +144,7 @@ REFUSED = {  # what is replaced, by what, the line that is named (empty: where i
 @pytest.mark.parametrize("what", REFUSED)
 def test_a_wrong_use_is_refused_with_its_line(what: str, tmp_path: Path) -> None:
     old, new, where, said = REFUSED[what]
-    path = written(tmp_path, ("Int, Map,", "Bool, Int, Map, SetOf, forget, ghost,"), (old, new))
+    path = written(tmp_path, ("Int, Map,", "Bool, Int, Map, Seq, SetOf, forget, ghost, on_disk,"), (old, new))
     lines = Path(path).read_text().split("\n")
     line = next(k for k, text in enumerate(lines, 1) if (where or new) in text)
     with pytest.raises((LanguageError, ConfigError), match=f"once.py:{line}: .*{said}"):
@@ -126,10 +158,27 @@ def test_what_a_test_shows_is_there_is_calculated_with(tmp_path: Path) -> None:
     if v == NOTHING or v + 1 > 1:
         return
     s.sent[p] = max(v + 1, 1) if s.sent[p] == NOTHING or s.sent[p] < 1 else 0
+    if s.sent[p] != NOTHING:
+        v = s.sent[p]
+    w = latest(s, p)
+    if w != NOTHING and (v == NOTHING or v > w + compared(s, p, s.sent[p], w)):
+        w = 0
     some = s.sent[p] if s.sent[p] != NOTHING else 0
     s.sent[p] = min(some, (s.sent[p] if s.sent[p] != NOTHING else 1) + 0)
 """
-    path = written(tmp_path, (old, new))
+    helpers = """def latest(s: State, p: Client) -> int:
+    return s.sent[p]
+
+
+def compared(s: State, p: Client, one: int, other: int) -> int:
+    if one == NOTHING:
+        return other + 1
+    return one - 1
+
+
+@action(budget="requests")
+def ask("""
+    path = written(tmp_path, (old, new), ('@action(budget="requests")\ndef ask(', helpers))
     Compiled(Model(Configuration(path)), (), False)  # the front end takes it
 
 

@@ -16,12 +16,15 @@ from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
 from invariants import properties_of
+from tests.second.reference import explore
 from traces import Runner, Trace, build_trace
 from traces.record.file import read_trace, write_trace
 from traces.record.simulated import simulated_trace
 from traces.replay.replay import replay
+from zabspec.authoring.closing import leaves_open
 from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
+from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.plan import Run
 from zabspec.simulator.run import play
 
@@ -188,6 +191,87 @@ def test_what_was_sent_to_one_who_left_is_read_over_no_other_connection() -> Non
     assert not plain.violations
     found = Explorer(Compiled.of(model, properties_of(str(LAPSING)), False)[0], 1).run(NO_LIMIT, True)
     assert (found.levels, found.violations) == (plain.levels, {})
+
+
+def bounded(folder: Path, *changes: tuple[str, str]) -> str:
+    """The same text, bounded by its world, with pieces of it replaced."""
+    text = LAPSING.read_text()
+    for old, new in (('world="connections"', 'world="connections",\n    bounded_by_world=True'), *changes):
+        assert old in text
+        text = text.replace(old, new)
+    path = folder / "lapsing.py"
+    path.write_text(text)
+    return str(path)
+
+
+def test_one_that_its_world_bounds_may_leave_an_end_open(tmp_path: Path) -> None:
+    """The search and the simulator mean what the second semantics means."""
+    path = bounded(tmp_path)
+    given = {"crashes": 1, "losses": 0, "timeouts": 0, "lapses": 1}
+    second = explore({"protocol": path, "nodes": 2, "network": "fifo", "budgets": given, "properties": []})
+    model = Model(Configuration(path, nodes=2, budgets="lapses=1", crashes=1, losses=0, timeouts=0))
+    assert "leader and role may be forgotten" in model.leaves_open
+    found = Interpreter(model, (), False, every_step=True).run(NO_LIMIT, False)
+    assert found.distinct == len(second["states"])
+    simulated_trace(Run(5, 2, 60, protocol=path, budgets="lapses=2"))
+
+
+CLOSES = ("    forget(s, p)\n", "    disconnect(s, p)\n    forget(s, p)\n")
+NAMES = ("    connect,\n", "    connect,\n    disconnect,\n")
+OPEN: dict[str, tuple[tuple[tuple[str, str], ...], str]] = {
+    "it closes first": ((CLOSES,), ""),
+    "in a function of its own": (
+        (("    forget(s, p)\n", "    quits(s, p)\n\n\ndef quits(s: State, p: Node) -> None:\n    disconnect(s, p)\n"
+          "    if s.told[p] != NOBODY:\n        return\n    forget(s, p)\n"),), "",
+    ),
+    "in one branch alone": (
+        (("    forget(s, p)\n", "    if s.told[p] == NOBODY:\n        disconnect(s, p)\n    forget(s, p)\n"),),
+        "may be forgotten with a connection open",
+    ),
+    "behind a round of a loop": (
+        (("    forget(s, p)\n", "    for q in range(s.NODES):\n        if s.told[p] == q:\n            break\n"
+          "        disconnect(s, p)\n    s.role[p] = ELECTION\n"),),
+        "role is changed where its process may have a connection open",
+    ),
+    "it follows another at once": (
+        (CLOSES, ("    s.told[f] = m.who\n", "    s.leader[f] = m.who\n")), "leader is changed where",
+    ),
+    "it connects before it says to whom": (
+        (CLOSES, ("        s.leader[p] = l\n        connect(s, p, l)\n", "        connect(s, p, l)\n"
+                  "        s.leader[p] = l\n")), "it connects to one that it does not yet follow",
+    ),
+    "while it still looks for a leader": (
+        (CLOSES, ("LEADING if l == p else FOLLOWING", "LEADING if l == p else ELECTION")), "it connects to one",
+    ),
+    "to another than it was named": (
+        (CLOSES, ("        s.leader[p] = l\n", "        l2 = p\n        s.leader[p] = l2\n"),
+         ("connect(s, p, l)", "connect(s, p, l2)")), "it connects to one",
+    ),
+    "as it comes up again": (
+        (CLOSES, ("def may_lapse", "def is_down(s: State, p: Node) -> bool:\n    return s.told[p] == p\n\n\n"
+                  "def on_crash(s: State, p: Node) -> None:\n    s.told[p] = p\n\n\n"
+                  "def on_recovery(s: State, p: Node) -> None:\n    forget(s, p)\n\n\ndef may_lapse")),
+        "may be forgotten with a connection open",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", OPEN)
+def test_where_a_text_may_leave_an_end_open(what: str, tmp_path: Path) -> None:
+    changes, said = OPEN[what]
+    model = Model(Configuration(bounded(tmp_path, NAMES, *changes)))
+    assert said in model.leaves_open
+    assert (model.leaves_open == "") == (said == "")
+    assert bool(model.leaving) == (said != "")
+
+
+def test_protocols_of_this_project_leave_no_end_open() -> None:
+    """With each variant: the world's shorter functions are theirs, and so are reductions."""
+    for name in ("zab", "ladis"):
+        found = PROTOCOLS[name]
+        for variant in ("", *found.variants):
+            left = leaves_open(vars(found.text.module), found.overrides(variant), "", ["leader", "role"])
+            assert left == "", variant
 
 
 @pytest.mark.parametrize(("nodes", "seed"), [(2, 5), (3, 8)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import permutations, product
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from checker.cli import main
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
+from checker.explore.symmetry import found_in
 from checker.live.report import Starving
 from invariants import properties_of
 from tests.second.generator.favoured import drawn
@@ -21,10 +23,15 @@ from tests.second.harness.plain import Renamer, canonical
 from tests.second.harness.question import Question
 from tests.second.reference import explore
 from traces.explain.export import to_mermaid
+from traces.explain.names import message_text
 from traces.pictures import to_svg
+from traces.record.fair import NotFair, hold_fair
 from traces.record.file import read_trace
 from traces.record.lasso import Lasso
+from traces.record.trace import Transmission
 from zabspec.authoring.declaration import ConfigError, ProtocolError
+from zabspec.authoring.unused import unused
+from zabspec.language.notation import named_by
 from zabspec.language.source import LanguageError
 from zabspec.model import Configuration, Model
 from zabspec.roles import Roles
@@ -94,6 +101,17 @@ def test_what_tells_members_of_a_role_apart_ends_symmetry(tmp_path: Path, old: s
     assert said in Compiled.of(Model(Configuration(path)), properties_of(path), True)[1]
 
 
+def test_what_tells_apart_is_named_as_the_author_does(tmp_path: Path) -> None:
+    """A function of the file is kept apart from those of its world by another name, which nobody reads."""
+    turn = "def turn(s: State, k: int) -> Node:\n    return k % s.NODES\n\n\n"
+    seen = "    s.served_by[p].add(source)\n"
+    use = (seen, f"{seen}    s.seen[p] = turn(s, turn(s, 1)) == p\n")
+    path = written(tmp_path, use, ("@receives\ndef on_tell", f"{turn}@receives\ndef on_tell"))
+    reasons = {found.reason for found in found_in(Model(Configuration(path)), ())}
+    assert "turn gives back a number where a process should be" in reasons
+    assert "a process is passed to turn as the integer k" in reasons
+
+
 def test_a_process_of_any_role_is_chosen_with_symmetry(tmp_path: Path) -> None:
     choice = ("    s.asks[p] = True\n", "    s.asks[p] = True\n    send(s, p, p, SEEN(who=any_process(s)))\n")
     seen = "@receives\ndef on_seen(s: State, p: Node, m: SEEN) -> None:\n    s.seen[p] = m.who == p\n\n\n@receives\n"
@@ -118,6 +136,11 @@ REFUSED: list[tuple[str, str, str]] = [
     ("serve(s, p, source)", "serve(s, p, p)", "serve(c) takes a process of role client, and p is of role server"),
     ("served_by[p].add(source)", "served_by[p].add(p)", "served_by[p] takes a process of role server"),
     ("ASK(who=p)", "ASK(who=any_of(s, Server))", "ASK.who takes a process of role client"),
+    (
+        "    send(s, p, any_of(s, Server), ASK(who=p))\n",
+        "    q = any_of(s, s.served_by[p])\n    send(s, p, q, ASK(who=q))\n",
+        "ASK.who takes a process of role client, and q is of role server",
+    ),
     ("if s.owner[p] == NOBODY:", "if s.owner[p] == p:", "they are never the same"),
     ("is_quorum(s, s.served_by[c], Server)", "is_quorum(s, s.served_by[c], Client)", "takes processes of role client"),
     ("is_quorum(s, s.served_by[c], Server)", "is_quorum(s, s.served_by[c])", "of which role"),
@@ -127,6 +150,7 @@ REFUSED: list[tuple[str, str, str]] = [
     ('NewType("Server", Node)', 'NewType("Serve", Node)', 'Server = NewType("Server", Node)'),
     ('NewType("Client", Node)', "1", "Client is the type of role client"),
     ('of="server"', 'of="store"', "owner is of role 'store'; there are client, server"),
+    ('of="server"', 'of="node"', "owner is of role 'node', which is an axis: a field of each process has it anyhow"),
     ('"server": 2}', '"server": 9}', "role server has 1 to 7 processes, not 9"),
     ('"server": 2}', '"server": 6}', "8 processes: a model has at most 7"),
     ('"server": 2}', '"asked": 2}', "call role asked something else"),
@@ -248,6 +272,40 @@ def test_sentences_of_other_verdicts_name_processes_by_roles(tmp_path: Path) -> 
     assert found.sentence.startswith("server1 waits for ever after 0 steps")
 
 
+WAITS = """
+@progress
+def is_served(s: State, p: {kind}) -> bool:
+    \"\"\"Who has asked is served.\"\"\"
+    return {waits}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "waits", "second", "said"),
+    [
+        ("Client", "not s.seen[p]", "violated", "VIOLATED: client1 waits for ever"),
+        ("Node", "is_a(s, p, Server)", "violated", "VIOLATED: server1 waits for ever"),
+        ("Client", "is_a(s, p, Server)", "held", "premise not reached: nobody ever waits"),
+    ],
+)
+def test_a_progress_property_takes_a_role(kind: str, waits: str, second: str, said: str, tmp_path: Path) -> None:
+    """As the second semantics has it, and only a process of that role waits: the lasso is replayed."""
+    goal = WAITS.format(kind=kind, waits=waits)
+    path = written(tmp_path, ("is_quorum,", "is_quorum, progress,"), ("PROTOCOL =", f"{goal}\n\nPROTOCOL ="))
+    asked = {"protocol": path, "nodes": None, "network": "datagrams", "properties": [], "live": True}
+    budgets = {"asked": 1, "client": 1, "server": 2}
+    assert explore({**asked, "budgets": {**budgets, "drops": 1}})["goals"]["is-served"]["result"] == second
+    given = ["--live", "--protocol", path, "--asked", "1", "--client", "1", "--drops", "1"]
+    told = CliRunner().invoke(main, [*given, "--trace", str(tmp_path / "waits.json")])
+    assert said in " ".join(told.stdout.split())
+    if second == "violated":
+        trace = read_trace(tmp_path / "waits.json")
+        assert trace.lasso is not None
+        other = replace(trace.lasso, process=1 if kind == "Client" else 0)
+        with pytest.raises(NotFair, match="does not wait"):
+            hold_fair(trace.model, trace.schedule, other)
+
+
 @pytest.mark.parametrize("given", ["0", "8", "-1", "300", "x", "99999999999999999999"])
 def test_a_role_of_an_impossible_size_is_refused_as_one(given: str, tmp_path: Path) -> None:
     refused = CliRunner().invoke(main, ["--protocol", written(tmp_path), "--client", given])
@@ -267,3 +325,25 @@ def test_all_products_of_small_roles_are_groups() -> None:
     for sizes in product((1, 2, 3), repeat=2):
         every = set(Roles.of({"a": sizes[0], "b": sizes[1]}).renamings)
         assert all(tuple(p[k] for k in q) in every for p in every for q in every)
+
+
+def test_hooks_of_roles_are_called(tmp_path: Path) -> None:
+    """Nothing says that nothing calls what a role has instead of `on_recovery`."""
+    hook = "def on_recovery_server(s: State, p: Server) -> None:\n    s.seen[p] = True\n\n\n"
+    path = written(tmp_path, ("def some(", hook + "def some("), ('{"asked": 2}', '{"asked": 2, "crashes": 1}'))
+    assert unused(Model(Configuration(path))) == []
+
+
+def test_sets_of_processes_in_messages_are_named(tmp_path: Path) -> None:
+    model = Model(Configuration(written(tmp_path, ('"TELL", {}', '"TELL", {"by": Processes(size.nodes, "server")}'))))
+    with named_by(model.configuration.played):
+        assert message_text(Transmission("TELL", {"by": [2, 3]}, 2, 0, 0, 1), model) == "TELL(by={server1, server2})"
+
+
+def test_a_run_time_error_names_processes_by_roles(tmp_path: Path) -> None:
+    counts = ("    serve(s, p, source)\n", "    s.count[p] += 1\n    serve(s, p, source)\n")
+    field = '        stored("count", Int(0, 0), "how often", of="server"),\n'
+    path = written(tmp_path, counts, ("        stored(", field + "        stored("), ("Bool,", "Bool, Int,"))
+    told = CliRunner().invoke(main, ["--protocol", path, "--engine", "interpret", "--no-trace"]).stdout
+    assert "count[server1] would be 1, declared 0..0" in " ".join(told.split())
+    assert "with s.count[p] = 0, p = server1" in told

@@ -13,12 +13,14 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from tests.project.page_map import anchors, without_fences
+
 TOP = Path(__file__).parents[2]
+DOCS = TOP / "docs"
 PROJECT = tomllib.loads((TOP / "pyproject.toml").read_text())
-PAGES = sorted(
-    path for folder in (TOP, TOP / "docs", TOP / "docs/decisions", TOP / ".github") for path in folder.glob("*.md")
-)
+PAGES = sorted({path for folder in (TOP, TOP / ".github") for path in folder.glob("*.md")} | set(DOCS.rglob("*.md")))
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+ANCHOR = re.compile(r"\[[^\]]*\]\(([^)#\s]*)#([^)\s]+)\)")
 
 
 def links(page: Path) -> list[str]:
@@ -49,12 +51,17 @@ def test_the_metadata_say_who_and_name_no_address() -> None:
 def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
     missing = [target for target in links(page) if not (page.parent / target).exists()]
     assert not missing
+    for target, anchor in ANCHOR.findall(without_fences(page.read_text())):
+        there = page.parent / target if target else page
+        if there.suffix == ".md" and "://" not in target:
+            assert anchor in anchors(there), f"{target}#{anchor}"
 
 
 def test_the_index_has_every_page_once() -> None:
-    listed = [target for target in links(TOP / "docs/README.md") if PurePosixPath(target).parts[0] != ".."]
-    pages = {path.name for path in (TOP / "docs").glob("*.md")} - {"README.md"}
-    assert sorted(t for t in set(listed) if t.endswith(".md") and "/" not in t) == sorted(pages)
+    pages = {path.relative_to(DOCS) for path in DOCS.rglob("*.md")}
+    pages = {path for path in pages if path.name != "README.md" and path.parts[0] not in ("decisions", "findings")}
+    listed = {PurePosixPath(target) for target in links(DOCS / "README.md") if target.endswith(".md")}
+    assert {path for path in listed if path.name != "README.md" and path.parts[0] != ".."} == pages
     rows = re.findall(r"^\| \[[^]]+\]\(([^)]+)\) \|", (TOP / "docs/README.md").read_text(), flags=re.MULTILINE)
     assert len(rows) == len(set(rows))
     records = {path.name for path in (TOP / "docs/decisions").glob("0*.md")}

@@ -260,7 +260,7 @@ def test_the_stubs_say_what_is_generated() -> None:
 
 @pytest.mark.slow
 def test_zab_refines_with_three_processes() -> None:
-    """One transaction and one timeout, to exhaustion; the larger budgets are in docs/refine.md."""
+    """One transaction and one timeout, to exhaustion; the larger budgets are in docs/explanation/proof.md."""
     r = explored(ONE)
     assert r.complete
     assert not r.error

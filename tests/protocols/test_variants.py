@@ -165,7 +165,7 @@ def test_safe_variant_is_exhausted_and_holds(v: Shown) -> None:
 def test_the_protocol_itself_holds_there(v: Shown) -> None:
     c = v.base
     if left_out(v):
-        pytest.skip("its largest space, which docs/exhaustion.md tells of: with ZABCHECK_EVERY")
+        pytest.skip("its largest space, which docs/explanation/performance.md tells of: with ZABCHECK_EVERY")
     result = explored(c)
     assert looked_through(c, result)
     assert not result.error
@@ -278,7 +278,7 @@ def test_every_broken_network_is_on_the_page() -> None:
 
 
 def anchors(*roots: str) -> set[str]:
-    """The entries of docs/readings.md that comments cite, as `(readings: ...)`."""
+    """The entries of docs/explanation/readings.md that comments cite, as `(readings: ...)`."""
     texts = (p.read_text(encoding="utf-8") for root in roots for p in (DOCS.parent / root).rglob("*.py"))
     return {name for text in texts for name in re.findall(r"\((?:`docs/)?readings(?:\.md`)?: ([^)]+)\)", text)}
 

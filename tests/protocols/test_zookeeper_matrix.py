@@ -36,7 +36,7 @@ def test_a_run_goes_on_where_one_was_stopped(monkeypatch: pytest.MonkeyPatch, tm
     cells = read(file)
     assert len(cells) == CELLS
     assert all(cells[c.issue, c.release] == c for c in first)
-    texts = {(r.issue, same_text(v, repairs_of(r))) for r in BUGS for v in RELEASES}
+    texts = {(r.issue, same_text(v, repairs_of(r), r.settings)) for r in BUGS for v in RELEASES}
     assert before < len(asked) == len(texts) < CELLS  # each text is asked once
     ended = CliRunner().invoke(main, ["zookeeper", "--matrix", str(file)])
     assert ended.exit_code == 0

@@ -384,7 +384,10 @@ def only(s: Any, role: Any) -> int:
 
 
 def any_of(s: Any, role: Any) -> int:
-    """A process of a role, by choice (A5)."""
+    """A process of a role, or of a set, by choice (A5)."""
+    if role is not None and not hasattr(role, "__name__"):
+        there = sorted(role)
+        return there[choose(s, len(there))]
     there = members_of(s, role)
     return there[choose(s, len(there)) if len(there) > 1 else 0]
 

@@ -138,11 +138,21 @@ def goals(world: World, graph: Graph) -> dict[str, dict[str, Any]]:
         violated = any(
             starves(stable, waiting(world, stable, function, p, named))
             for named, stable in phases.items()
-            for p in range(world.n)
+            for p in of_its_role(world, function)
         )
         called = mark.name or name.replace("_", "-")
         verdicts[called] = {"result": "violated" if violated else "held"}
     return verdicts
+
+
+def of_its_role(world: World, function: Callable) -> range:
+    """Return the processes that a progress property is of: those of the role that its parameter is annotated with."""
+    kind, first = str(function.__annotations__.get(function.__code__.co_varnames[1], "")), 0
+    for role, count in world.model.counts.items():
+        if "".join(part.capitalize() for part in role.split("_")) == kind:
+            return range(first, first + count)
+        first += count
+    return range(world.n)
 
 
 def waiting(world: World, stable: Stable, function: Callable, p: int, named: int) -> list[bool]:

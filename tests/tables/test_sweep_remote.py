@@ -43,6 +43,9 @@ class Flaky:
     def names(self, folder: str) -> list[str]:
         return self.inner.names(folder)
 
+    def folders(self, folder: str) -> list[str]:
+        return self.inner.folders(folder)
+
     def is_empty(self) -> bool:
         return self.inner.is_empty()
 

@@ -66,7 +66,7 @@ class Events:
 
 
 def graph_of(run: Events) -> nx.DiGraph[int]:
-    """The graph of a run: an edge from each event to the next of its process, and to what it was sent or broadcast to.
+    """Build the graph of a run: an edge from each event to the next of its process, and to each receipt of its message.
 
     Nodes have `process` (if it is known), `kind`, `text`, `time`, `txn` and `assumed`; edges have `why`, which is
     `process`, `broadcast`, or the message. The graph has `relation`, `source` and `incomplete`, which says what its
@@ -110,7 +110,7 @@ def connect(graph: nx.DiGraph[int], source: int, target: int, why: str) -> None:
 
 
 def cone(graph: nx.DiGraph[int], event: int, future: bool = False) -> set[int]:
-    """What an event depends on, or, with `future`, what depends on it; the event itself is in it.
+    """Return what an event depends on, or, with `future`, what depends on it, the event included.
 
     Raises:
         KeyError: the graph has no such event.
@@ -124,7 +124,7 @@ def cone(graph: nx.DiGraph[int], event: int, future: bool = False) -> set[int]:
 
 
 def precedence(graph: nx.DiGraph[int]) -> set[tuple[Hashable, Hashable]]:
-    """The pairs of different transactions of which an abcast of the first happens before one of the second (III.1).
+    """Return the pairs of transactions of which an abcast of the first happens before one of the second (III.1).
 
     Args:
         graph: of the relation `broadcasts`.

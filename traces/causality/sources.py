@@ -43,7 +43,7 @@ class MissingData(Exception):
 
 
 def broadcast_event(node: int, process: int | None, kind: str, txn: str, time: int | None, assumed: bool) -> Event:
-    """An abcast or a delivery."""
+    """Return the event of an abcast or a delivery."""
     who = process_name(process) if process is not None else "somebody"
     return Event(node, process, kind, f"{who} {VERBS[kind]} {txn}", time, txn, assumed)
 
@@ -53,7 +53,7 @@ def broadcast_event(node: int, process: int | None, kind: str, txn: str, time: i
 
 @naming_processes
 def events_of_trace(trace: Trace, relation: str) -> Events:
-    """The events of a trace: its steps, by their numbers, or the broadcasts and deliveries in them, counted from 1.
+    """Return the events of a trace: its steps, by number, or their broadcasts and deliveries, counted from 1.
 
     Raises:
         MissingData: broadcasts are asked for of a protocol that has no transactions.
@@ -73,22 +73,24 @@ def events_of_trace(trace: Trace, relation: str) -> Events:
 
 
 def begun_in(start: str) -> list[str]:
-    """What is missing of a run that does not begin in the first state, a sentence."""
+    """Say what is missing of a run that does not begin in the first state, in a sentence."""
     return [f"the run begins in the state {start!r}: what led there is not in it"] if start else []
 
 
 def require_transactions(protocol: str) -> None:
-    """
+    """Check that a protocol has transactions.
+
     Raises:
-        MissingData: a protocol abcasts nothing.
+        MissingData: it abcasts nothing.
     """
     if not PROTOCOLS[protocol].transactions:
         raise MissingData(f"{protocol} has no transactions, which are what is broadcast; its relation is {MESSAGES}")
 
 
 def broadcasts_in(trace: Trace, out: Events) -> None:
-    """Run the schedule again and note what is broadcast and delivered: the steps of a trace do not say in which order
-    a handler did both."""
+    """Rerun the schedule, and record what is broadcast and delivered.
+
+    The steps of a trace do not say in which order a handler did both."""
     runner = Runner(trace.model)
     names, kind = runner.names, trace.model.txn
     abcast_key, deliver_key = done(names, ABCAST), done(names, ABDELIVER)
@@ -120,7 +122,7 @@ def broadcasts_in(trace: Trace, out: Events) -> None:
 
 
 def events_of_run(run: Run, relation: str) -> Events:
-    """The events of a simulated run, played again in the CPython world; counted from 1.
+    """Rerun a simulated run in the CPython world, and return its events, counted from 1.
 
     Raises:
         MissingData: broadcasts are asked for of a protocol that has no transactions.
@@ -152,7 +154,7 @@ def events_of_run(run: Run, relation: str) -> Events:
 
 
 def told(e: Mapping[str, Any]) -> str:
-    """What an event of a simulated run is, in a line."""
+    """Describe an event of a simulated run in a line."""
     name = str(e["event"])
     if name in OF_TWO:
         other = e["to"] if name == "send" else e["from"]
@@ -161,7 +163,7 @@ def told(e: Mapping[str, Any]) -> str:
 
 
 def told_message(m: Mapping[str, Any]) -> str:
-    """The name of a message."""
+    """Return the name of a message."""
     return str(m["kind"])
 
 
@@ -169,7 +171,7 @@ def told_message(m: Mapping[str, Any]) -> str:
 
 
 def events_of_rows(columns: Mapping[str, Sequence[Any]], source: str, assumed: frozenset[tuple[int, int]]) -> Events:
-    """The broadcasts and deliveries in the rows of a run.
+    """Return the broadcasts and deliveries in the rows of a run.
 
     Args:
         columns: those of `COLUMNS`.
@@ -207,14 +209,14 @@ def events_of_rows(columns: Mapping[str, Sequence[Any]], source: str, assumed: f
 
 
 def txn_of(row: Mapping[str, Any], used: Sequence[str]) -> str:
-    """The transaction of a row as it is written."""
+    """Return the transaction of a row as reports write it."""
     zxid = f"<{row['epoch']},{row['counter']}>"
     identity = f"t{row['identity']} " if "identity" in used else ""
     return f"{identity}{zxid}" + (f" of digest {row['digest']}" if "digest" in used else "")
 
 
 def events_of_table(path: Path, relation: str, number: int | None) -> Events:
-    """The broadcasts and deliveries of a run in an event table.
+    """Return the broadcasts and deliveries of a run in an event table.
 
     Args:
         number: of the run; None: the table has one alone.
@@ -256,7 +258,7 @@ def events_of_table(path: Path, relation: str, number: int | None) -> Events:
 def events_of_logs(
     rows: Rows | None, relation: str, names: Mapping[int, str], silent: frozenset[tuple[int, int]]
 ) -> Events:
-    """The proposals and commits that text logs of servers tell.
+    """Return the proposals and commits in text logs of servers.
 
     Args:
         rows: of the history; None: the logs tell of none.

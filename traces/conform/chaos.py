@@ -7,8 +7,8 @@ import logging
 import random
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
@@ -25,7 +25,8 @@ __all__ = ["ROOT", "Chaos", "ChaosPlan", "Served"]
 ROOT = "/zabcheck"
 LIMITS = (200, 25, 10)  # tickTime in milliseconds, initLimit and syncLimit in ticks
 BEGINS, SETTLES = 60.0, 40.0  # seconds that an ensemble may take to serve
-FAULTS = ("kill", "stop", "cut", "delay")
+FAULTS = ("kill", "stop", "cut", "delay", "tail", "behind")
+HEALS = 20.0  # seconds that servers may take, amid all that, until one leads or all serve
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,10 @@ class ChaosPlan:
     writes: int = 1000
     faults: tuple[str, ...] = FAULTS
 
+    def as_json(self) -> dict[str, Any]:
+        """What the record's first line says of it."""
+        return asdict(self)
+
 
 @dataclass
 class Served:
@@ -65,20 +70,26 @@ class Chaos:
 
     Args:
         folder: a new one, for the record, the servers' logs and their data.
+
+    Attributes:
+        session: seconds after which a client's session expires.
     """
+
+    session = 6.0
 
     def __init__(self, folder: Path, release: Release, plan: ChaosPlan, count: int = 3) -> None:
         self.folder, self.release, self.plan = folder, release, plan
         self.numbers = list(range(1, count + 1))
         self.draw = random.Random(f"chaos {plan.seed}")
         self.record = folder / "record.jsonl"
-        self.recorder = Recorder(self.record, release.name, self.numbers, plan.seed)
+        self.recorder = Recorder(self.record, release.name, self.numbers, plan.seed, plan.as_json())
         self.held = contextlib.ExitStack()
         self.taps: list[Tap] = []
         self.servers: dict[int, Server] = {}
         self.stopped: set[int] = set()
         self.clients: list[Any] = []
         self.writing = threading.Event()
+        self.quiet = False
         self.served = Served()
         self.done_at: list[tuple[float, str]] = []
         try:
@@ -154,7 +165,7 @@ class Chaos:
         kazoo = import_module("kazoo.client")
         logging.getLogger("kazoo").setLevel(logging.CRITICAL)
         made = kazoo.KazooClient(
-            hosts, timeout=6.0, randomize_hosts=False,
+            hosts, timeout=self.session, randomize_hosts=False,
             connection_retry={"max_tries": -1, "delay": 0.1, "max_delay": 0.5},
         )  # fmt: skip
         self.clients.append(made)
@@ -165,16 +176,18 @@ class Chaos:
         return made
 
     def write(self, k: int, client: Any) -> None:
-        """A client writes a node after the other, and waits for each answer."""
+        """A client writes a node after the other, and waits for each answer. It is late after a disturbance, and then
+        pauses less."""
         pause = max(0.002, self.plan.seconds * self.plan.clients / max(1, self.plan.writes))
+        due = time.monotonic()
         for i in range(-(-self.plan.writes // self.plan.clients)):
+            while self.writing.is_set() and (self.quiet or not client.connected or time.monotonic() < due):
+                time.sleep(0.002 if time.monotonic() < due else 0.02)
             if not self.writing.is_set():
                 return
-            began, path = time.monotonic(), f"{ROOT}/w{k}-{i}"
+            path = f"{ROOT}/w{k}-{i}"
             self.told(path, self.asked(client, path))
-            left = pause - (time.monotonic() - began)
-            if left > 0:
-                time.sleep(left)
+            due = max(due + pause, time.monotonic() - 3 * pause)
 
     def asked(self, client: Any, path: str) -> str:
         if not client.connected:
@@ -219,12 +232,12 @@ class Chaos:
         return self.served
 
     def disturb(self, say: Callable[[str], None]) -> None:
-        """Faults by the seed, one after another, until the time is over."""
-        end = Deadline(self.plan.seconds)
+        """Faults by the seed, one after another, each kind as often as the others, until the time is over."""
+        end, kinds = Deadline(self.plan.seconds), dealt(self.plan.faults, self.draw)
         while not end.over() and self.pause(self.draw.uniform(0.5, 1.5), end):
             if not self.plan.faults:
                 continue
-            what, n = self.draw.choice(self.plan.faults), self.draw.choice(self.numbers)
+            what, n = next(kinds), self.draw.choice(self.numbers)
             for_how_long = self.draw.uniform(0.5, 4.0)
             say(f"{what} {n}")
             if what == "kill":
@@ -239,11 +252,67 @@ class Chaos:
                 self.cut(n, True)
                 self.pause(for_how_long, end)
                 self.cut(n, False)
+            elif what == "tail":
+                self.leave_tail(n, for_how_long / 4, self.draw.random() < 0.5, self.draw.random() < 0.7)
+            elif what == "behind":
+                self.leave_behind(n, for_how_long / 2)
             else:
                 self.late(n, 0.2)
                 self.pause(for_how_long, end)
                 self.late(n, 0.0)
             self.pause(self.draw.uniform(0.5, 3.0), end)
+
+    def leave_tail(self, n: int, seconds: float, kills: bool, quiet: bool) -> None:
+        """What the leader sends is kept from its followers for a moment, then it is cut off, or killed, until another
+        one leads: what it has logged in between nobody else has.
+
+        Args:
+            n: the server it is done to, if none leads.
+            quiet: nobody writes before it has returned. Then it may get a TRUNC; where the next epoch has transactions,
+                servers send a SNAP instead.
+        """
+        leader = self.leading(self.numbers) or n
+        for tap in self.taps:
+            if tap.packets:
+                tap.hold(leader, True)
+        time.sleep(min(1.2, 0.3 + seconds))  # less than syncLimit
+        self.quiet = quiet
+        self.cut(leader, True)
+        if kills:
+            self.kill(leader)
+        others = [m for m in self.numbers if m != leader]
+        self.until(lambda: self.leading(others) is not None)
+        time.sleep(seconds)
+        self.cut(leader, False)
+        if kills:
+            self.start(leader)
+        self.until(lambda: all(self.mode(m) for m in self.numbers))
+        self.quiet = False
+
+    def leave_behind(self, n: int, seconds: float) -> None:
+        """A server is killed while the others are written to and are all started again twice: behind the second time
+        the leader remembers no proposal from before its snapshot, and a SNAP may follow when the server returns."""
+        others = [m for m in self.numbers if m != n]
+        self.kill(n)
+        for _ in range(2):
+            time.sleep(seconds)
+            for m in others:
+                self.kill(m)
+            for m in others:
+                self.start(m)
+            self.until(lambda: all(self.mode(m) for m in others))
+        self.start(n)
+        self.until(lambda: all(self.mode(m) for m in self.numbers))
+
+    def leading(self, among: list[int]) -> int | None:
+        """The server that leads, if one does."""
+        return next((m for m in among if self.mode(m) == "leader"), None)
+
+    def until(self, seen: Callable[[], bool]) -> None:
+        """Wait for something that servers do, for a while: they need not."""
+        end = Deadline(HEALS)
+        while not end.over() and not seen():
+            time.sleep(0.1)
 
     def pause(self, seconds: float, end: Deadline) -> bool:
         time.sleep(max(0.0, min(seconds, end.left())))
@@ -321,6 +390,12 @@ class Chaos:
         self.clients.clear()
         self.recorder.close()
         self.held.close()
+
+
+def dealt(kinds: tuple[str, ...], draw: random.Random) -> Iterator[str]:
+    """Kinds without end, in turns in which each of them comes once."""
+    while True:
+        yield from draw.sample(kinds, len(kinds))
 
 
 def ranges(zxids: tuple[int, ...]) -> list[list[int]]:

@@ -14,7 +14,7 @@ observations, each noted before what it is about was passed on:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,9 +106,17 @@ def written(release: str, servers: Iterable[int], lines: Iterable[tuple[str, flo
     yield last(count)
 
 
-def head(release: str, servers: Iterable[int], seed: int | None = None) -> str:
-    """The first line."""
-    more = {} if seed is None else {"seed": seed}
+def head(
+    release: str, servers: Iterable[int], seed: int | None = None, plan: Mapping[str, Any] | None = None
+) -> str:  # fmt: skip
+    """The first line.
+
+    Args:
+        plan: what was done to the servers.
+    """
+    more: dict[str, Any] = {} if seed is None else {"seed": seed}
+    if plan is not None:
+        more["plan"] = dict(plan)
     return json.dumps({"format": FORMAT, "version": VERSION, "release": release, "servers": list(servers), **more})
 
 

@@ -7,13 +7,14 @@ done just before that. A packet may be received once it has been seen, and is se
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from traces.conform.record import Observation, Record
 from traces.conform.unbounded import ERRORS, Msg, Text, Unbounded
-from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, LOOKING, SERVING
+from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, LOOKING, SERVING, WAITING
 from zabspec.worlds.connections import FOLLOWER_OPEN, LEADER_OPEN, LOST, NONE, OPEN
 from zabspec.worlds.steps import (
     ACTION,
@@ -37,6 +38,7 @@ SOON = 25  # observations within which a leader whose term ends has closed all i
 MOST_STATES = 10_000  # looked at for one observation
 MOST_ENDS = 2_000  # states that explain a record up to some place
 NEVER = "log write fails"
+SYNCHRONIZES = ("DIFF", "TRUNC", "SNAP")
 PROPOSE, COMMITS, SYNCS, STALE = "propose", "commit thread", "sync thread", "sync thread of an earlier term"
 
 
@@ -145,13 +147,19 @@ class Search:
         self.instead: set[str] = set()
         self.proposed_at, self.last_named = self.named()
         # Only where a search that is not narrow follows one that has explained nothing (`explained.py`).
-        self.guided = narrow and "drain" not in text["end_running"].__code__.co_names
-        self.last_cut = {self.index[o.follower]: k for k, o in enumerate(record.observations) if is_cut(o)}
+        self.drains = drains_first(text["end_running"])
+        self.guided = narrow and not self.drains
+        self.cuts = [(k, self.index[o.follower], o.zxid) for k, o in enumerate(record.observations) if is_cut(o)]
         self.final_log = {
             self.index[o.server]: tuple(zxid_in(text, z) for lo, hi in o.log for z in range(lo, hi + 1))
             for o in record.observations
             if o.what == "disk"
         }
+        self.at_hand = 0  # the connection of the packet that is looked at
+        self.sent_down: dict[int, list[int]] = {}
+        for k, o in enumerate(record.observations):
+            if o.what == "packet" and not o.up:
+                self.sent_down.setdefault(o.connection, []).append(k)
         self.closed_at: dict[tuple[int, int], int] = {}
         for k, o in enumerate(record.observations):
             if o.what in ("closed", "lost"):
@@ -160,17 +168,24 @@ class Search:
 
     def named(self) -> tuple[dict[int, int], dict[int, int]]:
         """Where each proposal is first seen to be sent by the leader of its epoch, and the last counter of each epoch
-        that is named anywhere."""
+        that is named anywhere. What stands between a DIFF, TRUNC or SNAP and NEWLEADER was sent with the former."""
         first: dict[int, int] = {}
         last: dict[int, int] = {}
         led: dict[int, int] = {}
+        began: dict[int, int] = {}
         for k, o in enumerate(self.record.observations):
             for z in zxids_of(o):
                 last[z >> 32] = max(last.get(z >> 32, 0), z & 0xFFFFFFFF)
-            if o.what == "packet" and o.kind == "LEADERINFO":
+            if o.what != "packet" or o.up:
+                continue
+            if o.kind == "LEADERINFO":
                 led[o.connection] = o.zxid >> 32
-            if o.what == "packet" and o.kind == "PROPOSAL" and led.get(o.connection) == o.zxid >> 32:
-                first.setdefault(o.zxid, k)
+            elif o.kind in SYNCHRONIZES:
+                began[o.connection] = k
+            elif o.kind == "NEWLEADER":
+                began.pop(o.connection, None)
+            elif o.kind == "PROPOSAL" and led.get(o.connection) == o.zxid >> 32:
+                first[o.zxid] = min(first.get(o.zxid, k), began.get(o.connection, k))
         return first, last
 
     # --- steps -------------------------------------------------------------------------------------
@@ -189,6 +204,8 @@ class Search:
             if before[self.down + f] is not after[self.down + f]:
                 took = kind == TO_FOLLOWER and a == f
                 self.sent(before, after, self.down + f, self.unseen_down + f, took)
+                if kind == TO_LEADER and b == f and not self.may_be_seen(s, out, f, a):
+                    return None
         for k in range(n * n):
             if before[self.up + k] is not after[self.up + k]:
                 took = kind == TO_LEADER and k == b * n + a
@@ -201,6 +218,21 @@ class Search:
         """Count what a step has put into a channel as not seen yet."""
         more = len(after[channel]) - (len(before[channel]) - took)
         after[unseen] = after[unseen] + more if more >= 0 else min(after[unseen], len(after[channel]))
+
+    def may_be_seen(self, s: Unbounded, out: Unbounded, f: int, l: int) -> bool:
+        """Whether what a leader that serves sends to a learner for its ACKEPOCH is what is seen later. Where the packet
+        at hand is one of that connection itself, it is left to the search, which then says what the model has."""
+        c, unseen = s.connection[f][l], s.slots[self.unseen_down + f]
+        if s.phase[l] != SERVING or unseen or c == self.at_hand or s.slots[self.down + f]:
+            return True
+        if s.slots[self.up + f * self.n + l][0].kind.name != "ACKEPOCH":
+            return True
+        ahead = self.sent_down.get(c, [])
+        first = bisect_left(ahead, self.position)
+        for m, k in zip(out.slots[self.down + f], ahead[first:], strict=False):
+            if not is_packet(self.text, m, self.record.observations[k], s.term[l]):
+                return False
+        return True
 
     def own_steps(self, s: Unbounded, p: int, ends: bool) -> Iterator[int]:
         """What a server may do by itself, or with what was seen to be sent to it.
@@ -236,19 +268,26 @@ class Search:
         """Whether what a thread of an earlier term would log stands there on the disk in the end, unless a TRUNC that
         follows may have cut it off."""
         final = self.final_log.get(p)
-        if final is None or self.last_cut.get(p, -1) >= self.position:
-            return True
-        log = (*s.slots[self.text.places["log"].base + p], s.stale_queue[p][0])
-        return bool(log == final[: len(log)])
+        return final is None or self.leads_to(p, (*self.log_of(s, p), s.stale_queue[p][0]), final)
+
+    def log_of(self, s: Unbounded, p: int) -> tuple[int, ...]:
+        log: tuple[int, ...] = s.slots[self.text.places["log"].base + p]
+        return log
+
+    def leads_to(self, p: int, log: tuple[int, ...], final: tuple[int, ...]) -> bool:
+        """Whether a log, as far as no TRUNC that follows cuts it, is a prefix of that in the end."""
+        cut = min((zxid for k, q, zxid in self.cuts if q == p and k >= self.position), default=None)
+        if cut is not None:
+            log = log[: bisect_right(log, zxid_in(self.text, cut))]
+        return log == final[: len(log)]
 
     def towards_disk(self, found: dict[tuple[Any, ...], Node]) -> dict[tuple[Any, ...], Node]:
-        """Those whose logs are prefixes of what is on the disks in the end, where no TRUNC follows; all, if none is."""
+        """Those whose logs lead to what is on the disks in the end; all, if none does."""
         for p, final in self.final_log.items():
-            at = self.text.places["log"].base + p
-            logs = {n.state.slots[at] for n in found.values()} if self.last_cut.get(p, -1) < self.position else set()
+            logs = {self.log_of(n.state, p) for n in found.values()}
             if len(logs) > 1:
-                right = {log for log in logs if log == final[: len(log)]}
-                found = {key: n for key, n in found.items() if n.state.slots[at] in right} or found
+                right = {log for log in logs if self.leads_to(p, log, final)}
+                found = {key: n for key, n in found.items() if self.log_of(n.state, p) in right} or found
         return found
 
     def may_propose(self, s: Unbounded, l: int) -> bool:
@@ -311,6 +350,7 @@ class Search:
             TooMany: states to look at.
         """
         self.position = position
+        self.at_hand = o.fields.get("connection", 0)
         self.instead = set()
         if o.what == "kills":
             self.dying.add(o.server)
@@ -393,6 +433,9 @@ class Search:
 
         skip = self.pointless(s, o, sender)
         found = self.closure(node, (sender,), goal, leaves_out=skip)
+        if not found and o.kind in SYNCHRONIZES and skip is not None:
+            skip = None
+            found = self.closure(node, (sender,), goal)
         return [self.settled(self.passed(n, unseen), sender) for n in self.laziest(found, sender, skip)]
 
     def places_of(self, o: Observation, f: int, l: int) -> tuple[int, int]:
@@ -420,21 +463,33 @@ class Search:
         return zxid // self.text.width << 32 | zxid % self.text.width
 
     def pointless(self, s: Unbounded, o: Observation, sender: int) -> Skip | None:
-        """Steps that cannot matter to a packet of a server that serves. A follower's ACK needs what it receives and
-        logs. Of a leader only `propose` sends a PROPOSAL to whom is forwarded, only what counts an acknowledgement of
-        it a COMMIT, only what is read of a learner its LEADERINFO and UPTODATE. But while a leader has an ACKEPOCH to
-        read, all may matter: packets to two learners are seen in another order than they were sent in."""
+        """Steps that cannot matter to a packet of a server that serves. A follower's ACK needs what it logs, and what
+        it receives until that is queued. Of a leader only `propose` sends a PROPOSAL to whom is forwarded, only what
+        counts an acknowledgement of it a COMMIT, only what is read of a learner its LEADERINFO and UPTODATE. But while
+        a leader has an ACKEPOCH to read, all may matter: packets to two learners are seen in another order than they
+        were sent in."""
+        last, queue = zxid_in(self.text, o.zxid), self.text.places["sync_queue"].base + sender
+        syncs, proposes, commits = (self.text.actions.index(name) for name in (SYNCS, PROPOSE, COMMITS))
+        if s.phase[sender] == WAITING and o.up and o.kind == "ACK":  # there is nothing to apply before UPTODATE
+            return lambda t, w: (
+                w & 255 == commits if w >> 24 == ACTION else w >> 24 == TO_FOLLOWER and last in t.slots[queue]
+            )
         if s.phase[sender] != SERVING:
             return None
-        last, queue = zxid_in(self.text, o.zxid), self.text.places["sync_queue"].base + sender
-        syncs, proposes = self.text.actions.index(SYNCS), self.text.actions.index(PROPOSE)
         if o.up:
             return (
-                (lambda t, w: w >> 24 == ACTION and (w & 255 != syncs or t.slots[queue][0] > last))
+                (
+                    lambda t, w: (
+                        (w >> 24 == ACTION and (w & 255 != syncs or t.slots[queue][0] > last))
+                        or (w >> 24 == TO_FOLLOWER and last in t.slots[queue])
+                    )
+                )
                 if (o.kind == "ACK")
                 else None
             )
         f = self.index[o.follower]
+        if o.kind in SYNCHRONIZES:
+            return self.pointless_to_transfer(o, sender, f)
         if o.kind in ("LEADERINFO", "UPTODATE"):
             return lambda _, w: w >> 24 != TO_LEADER or w >> 8 & 255 != f
         if f not in s.forwarding[sender] or o.kind not in ("PROPOSAL", "COMMIT") or self.is_greeted(s, sender):
@@ -447,6 +502,39 @@ class Search:
                 return w & 255 != syncs or bool(t.slots[queue][0] > last)
             which = w >> 8 & 255
             return which in t.looping[sender] and bool(t.slots[self.up + which * self.n + sender][0].zxid > last)
+
+        return leaves_out
+
+    def pointless_to_transfer(self, o: Observation, l: int, f: int) -> Skip | None:
+        """Of DIFF, TRUNC or SNAP. What a leader had proposed then, it sends before NEWLEADER, and of it what it had
+        committed; so more of that comes later."""
+        proposed = committed = zxid_in(self.text, o.zxid)
+        for later in self.record.observations[self.position + 1 :]:
+            if later.what in ("closed", "lost") and later.connection == o.connection:
+                return None
+            if later.what != "packet" or later.connection != o.connection or later.up:
+                continue
+            if later.kind == "NEWLEADER":
+                break
+            zxid = zxid_in(self.text, later.zxid)
+            proposed = max(proposed, zxid)
+            committed = max(committed, zxid) if later.kind == "COMMIT" else committed
+        else:
+            return None
+        queue = self.text.places["sync_queue"].base + l
+        syncs, proposes, commits = (self.text.actions.index(name) for name in (SYNCS, PROPOSE, COMMITS))
+
+        def leaves_out(t: Unbounded, w: int) -> bool:
+            if w >> 24 == TO_LEADER:
+                which = w >> 8 & 255
+                return which != f and which in t.looping[l] and bool(t.last_committed[l] >= committed)
+            if w >> 24 != ACTION:
+                return False
+            return bool(
+                (w & 255 == proposes and t.last_proposed[l] >= proposed)
+                or (w & 255 == commits and t.last_processed[l] >= committed)
+                or (w & 255 == syncs and t.slots[queue][0] > committed)
+            )
 
         return leaves_out
 
@@ -509,9 +597,19 @@ class Search:
                     if m.kind.name == "ACK" and m.zxid <= s.last_committed[p]:
                         return int(TO_LEADER << 24 | p << 16 | f << 8)
         for name, field_name in ((COMMITS, "to_apply"), (SYNCS, "sync_queue")):
-            if len(getattr(s, field_name)[p]) > LAG:
+            if len(getattr(s, field_name)[p]) > LAG and not (name == SYNCS and self.may_stay_unlogged(s, p)):
                 return int(ACTION << 24 | p << 16 | self.text.actions.index(name))
         return None
+
+    def may_stay_unlogged(self, s: Unbounded, p: int) -> bool:
+        """Whether what is queued for the log may be more than threads are behind otherwise, of releases in which the
+        end of a term does not log it: NEWLEADER queues all of a DIFF at once, and a guided search knows the disk."""
+        if self.drains:
+            return False
+        final = self.final_log.get(p)
+        if self.guided and final is not None:
+            return not self.leads_to(p, (*self.log_of(s, p), s.sync_queue[p][0]), final)
+        return bool(s.phase[p] != SERVING)
 
     # --- connections -------------------------------------------------------------------------------
 
@@ -559,7 +657,8 @@ class Search:
         def leaves_out(state: Unbounded, w: int) -> bool:
             return any(skip(state, w) for skip in skips)
 
-        found = self.closure(node, ending, goal, True, returns, leaves_out)
+        found = self.from_ends(node, f, ending, goal, returns, leaves_out)
+        found = found or self.closure(node, ending, goal, True, returns, leaves_out)
         found = found or self.closure(node, (f, l), goal, ends=True, more=elections)
         found = found or self.closure(node, (f, l), goal, ends=True, more=time_passes)
         out = []
@@ -568,6 +667,22 @@ class Search:
             seen.state.slots[self.connection + at] = o.connection
             out.append(seen)
         return out
+
+    def from_ends(
+        self, node: Node, f: int, ending: list[int], goal: Goal, more: Callable[[Unbounded], Iterable[int]],
+        leaves_out: Skip,
+    ) -> list[Node]:  # fmt: skip
+        """The same from the ends of a follower's term behind which it votes as is known, where that is much to choose
+        from; none, if there is no such follower."""
+        s = node.state
+        if f not in ending or s.role[f] != FOLLOWING or not self.outlives(s, f) or (zxid := self.next_vote(f)) is None:
+            return []
+        rest = [p for p in ending if p != f]
+        return [
+            replace(n, parent=node, words=(*ended.words, *n.words))
+            for ended in self.cut_short(node, f, zxid)
+            for n in self.closure(ended, rest, goal, True, more, leaves_out)
+        ]
 
     def see_closed(self, node: Node, o: Observation) -> list[Node]:
         """One side has closed a connection: its term has ended, or a leader has given up one learner."""
@@ -621,10 +736,10 @@ class Search:
         return out
 
     def outlives(self, s: Unbounded, f: int) -> bool:
-        """Whether a follower serves, of a release in which the end of a term only brings the tree up to the log: what
-        was queued for the log is then another thread's."""
-        called = set(self.text["end_running"].__code__.co_names)
-        return bool(s.phase[f] == SERVING) and "fast_forward" in called and "drain" not in called
+        """Whether a follower serves, of a release in which the end of a term brings the tree up to the log: what
+        was queued for the log is then another thread's, or logged later."""
+        called = self.text["end_running"].__code__.co_names
+        return bool(s.phase[f] == SERVING) and "fast_forward" in called and not self.drains
 
     def cut_short(self, node: Node, f: int, zxid: int) -> list[Node]:
         """The ends of the term of such a follower, behind which it votes with a zxid. What it has received, what it has
@@ -664,16 +779,15 @@ class Search:
         return self.near_disk(list(found.values()), f)
 
     def near_disk(self, found: list[Node], f: int) -> list[Node]:
-        """Of ends of such a term, those whose log is a prefix of what is on the disk in the end, and of them the two
+        """Of ends of such a term, those whose log leads to what is on the disk in the end, and of them the two
         longest: what a thread outlives its term with is one transaction. Only a narrow search does so: where it does
         not explain a record, the other one follows."""
         final = self.final_log.get(f)
         if not self.guided or final is None:
             return found
-        at = self.text.places["log"].base + f
-        logs = {n.state.slots[at] for n in found}
-        kept = sorted((log for log in logs if log == final[: len(log)]), key=len)[-2:]
-        return [n for n in found if n.state.slots[at] in kept] or found
+        logs = {self.log_of(n.state, f) for n in found}
+        kept = sorted((log for log in logs if self.leads_to(f, log, final)), key=len)[-2:]
+        return [n for n in found if self.log_of(n.state, f) in kept] or found
 
     def voting(self, found: list[Node], p: int) -> list[Node]:
         """Of states in which a server looks for a leader, or has just found one, those with the last zxid that its next
@@ -724,10 +838,10 @@ class Search:
         if (
             s.phase[p] != SERVING
             or "fast_forward" not in called
-            or ("drain" not in called and (leads or not self.narrow))
+            or (not drains_first(ends) and (leads or not self.narrow))
         ):
             return None
-        which = {k for k, name in self.acts if name in ((SYNCS, COMMITS) if "drain" in called else (COMMITS,))}
+        which = {k for k, name in self.acts if name in ((SYNCS, COMMITS) if drains_first(ends) else (COMMITS,))}
 
         def leaves_out(_: Unbounded, w: int) -> bool:
             if w >> 16 & 255 != p:
@@ -803,6 +917,12 @@ class Search:
         if differ:
             self.instead.add(f"{', '.join(differ)}")
         return [] if differ else [node]
+
+
+def drains_first(ends: Any) -> bool:
+    """Whether an end of a term logs all that is queued before it brings the tree up to the log, or does not do that."""
+    called = list(ends.__code__.co_names)
+    return "drain" in called and ("fast_forward" not in called or called.index("drain") < called.index("fast_forward"))
 
 
 def shown(value: object) -> str:

@@ -8,6 +8,7 @@ import random
 import socket
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,12 @@ class Recorder:
         dying: servers that have got SIGKILL, and whose last packets may be on their way.
     """
 
-    def __init__(self, path: Path, release: str, servers: list[int], seed: int) -> None:
+    def __init__(
+        self, path: Path, release: str, servers: list[int], seed: int, plan: Mapping[str, Any] | None = None
+    ) -> None:  # fmt: skip
         self.changed = threading.Condition(threading.RLock())
         self.out = path.open("w", encoding="utf-8", buffering=1)
-        self.out.write(head(release, servers, seed) + "\n")
+        self.out.write(head(release, servers, seed, plan) + "\n")
         self.began = time.monotonic()
         self.count = self.connections = 0
         self.over = False
@@ -79,7 +82,7 @@ class Direction:
         self.source, self.destination = source, destination
         self.reader = PacketReader() if tap.packets else None
         self.queue: queue.SimpleQueue[tuple[float, float, bytes]] = queue.SimpleQueue()
-        self.silent = self.ended = False
+        self.silent = self.ended = self.held = self.waits = False
 
     def start(self) -> None:
         for what in (self.read, self.send):
@@ -90,6 +93,13 @@ class Direction:
         try:
             while data := self.source.recv(ROOM):
                 with recorder.changed:
+                    # Neither seen nor passed on: where the connection is then cut, it is as if it had never come.
+                    self.waits = self.held
+                    recorder.changed.notify_all()
+                    recorder.changed.wait_for(lambda: not self.held or self.silent or recorder.over)
+                    self.waits = False
+                    if self.silent:
+                        break
                     self.see(data)
                     self.queue.put((time.monotonic(), self.tap.delay(), data))
         except OSError:
@@ -113,6 +123,8 @@ class Direction:
             self.tap.recorder.note("unread", connection=self.number, message=f"it is not of the protocol: {problem}")
             return
         for p in found:
+            if self.up and p.name == self.tap.holds_behind:
+                self.tap.answers(self.number).held = True
             if p.kind not in OUTSIDE:
                 more = {"current": p.number} if p.kind == ACKEPOCH else {}
                 self.tap.recorder.note(
@@ -144,6 +156,7 @@ class Tap:
         self.source, self.target, self.port_behind = source, target, port_behind
         self.packets, self.recorder = packets, recorder
         self.cut = self.over = False
+        self.holds_behind = ""  # a kind of packet: what is answered to it is held
         self.most_late = 0.0
         self.drawn = random.Random(f"{source} {target} {packets}")
         self.live: list[tuple[int, list[Direction]]] = []
@@ -213,6 +226,19 @@ class Tap:
                     d.silent = True
                     close(d.source)
             self.live.clear()
+            self.recorder.changed.notify_all()
+
+    def answers(self, number: int) -> Direction:
+        """The direction of a live connection from who was connected to."""
+        return next(pair[1] for k, pair in self.live if k == number)
+
+    def hold(self, sender: int, holds: bool) -> None:
+        """Keep what a server sends over the connections that there are, or let it pass again."""
+        with self.recorder.changed:
+            for _, pair in self.live:  # those of later are not held
+                for d in pair:
+                    d.held = holds and d.sender == sender
+            self.recorder.changed.notify_all()
 
     def end(self) -> None:
         self.over = True

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from traces.record.trace import Observation, Step, Transmission
-from zabspec.language.kinds import Int, Kind, NodeId, Record
+from zabspec.language.kinds import Int, Kind, NodeId, Record, Seq, SetOf
 from zabspec.language.notation import process_name, record_text, value_text
 from zabspec.model import Model
 from zabspec.worlds.steps import MASKS, PROCESSES
@@ -57,9 +57,11 @@ def message_text(m: Transmission, model: Model) -> str:
 
 
 def _read(kind: Kind | None, value: Any) -> str:
-    """A number as a person reads it, where its kind is a process, or names values or bits; empty: it does not."""
+    """A value as a person reads it, where its kind is a process, a set, or names values or bits; empty: it does not."""
     if isinstance(kind, NodeId):
         return process_name(value)
+    if isinstance(kind, SetOf) or (isinstance(kind, Seq) and isinstance(kind.element, NodeId)):
+        return value_text(kind, value)
     if isinstance(kind, Record) and any(type(part) is not Int for part in kind.fields.values()):
         return value_text(kind, value)
     return kind.named(int(value)) if isinstance(kind, Int) and (kind.names or kind.members) else ""

@@ -13,7 +13,7 @@ from traces.explain.why import why
 from traces.record.failure import MEANT, Failure
 from traces.record.trace import Trace
 from zabspec.language.error_sites import remedy
-from zabspec.language.notation import naming_processes
+from zabspec.language.notation import naming_processes, with_names
 from zabspec.model import Configuration
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.worlds.steps import BUDGETS
@@ -111,6 +111,7 @@ def put_to_the_test(trace: Trace) -> str:
     return f"{trace.premise_of} is first put to the test after {count}: {' '.join(prop.premise.split())}."
 
 
+@naming_processes
 def failure_text(trace: Trace, failure: Failure) -> list[str]:
     """The run-time error in which a run ends: where, the line of the source, and the values."""
     count = counted(len(trace.steps), "step")
@@ -118,7 +119,7 @@ def failure_text(trace: Trace, failure: Failure) -> list[str]:
     where = f"{MEANT[failure.where]}{f' {failure.judged}' if failure.judged else ''}"
     if failure.widen:
         said += f" that a capacity cuts ({remedy(failure.widen)})"
-    lines = [folded(f"{said}: {failure.sentence}, {where}."), ""]
+    lines = [folded(f"{said}: {with_names(failure.sentence)}, {where}."), ""]
     return [*lines, *(f"  {line}" for line in failure.lines), ""]
 
 

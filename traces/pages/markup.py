@@ -28,7 +28,7 @@ def text(said: str) -> str:
 
 
 def tag(name: str, attributes: Attributes | None = None, inside: str = "") -> str:
-    """An element.
+    """Return an element.
 
     Args:
         attributes: by name; `_` stands for `-`; a number is written with a tenth at most.
@@ -39,11 +39,11 @@ def tag(name: str, attributes: Attributes | None = None, inside: str = "") -> st
 
 
 def value(given: str | float) -> str:
-    """The value of an attribute, in its quotes."""
+    """Return the value of an attribute, in its quotes."""
     return quoted(given) if isinstance(given, str) else f'"{given:.1f}"'.replace('.0"', '"')
 
 
 @lru_cache(maxsize=4096)
 def quoted(said: str) -> str:
-    """A text in quotes; a drawing has the same few again and again."""
+    """Return a text in quotes; cached, as a drawing repeats few texts."""
     return quoteattr(visible(said))

@@ -1,4 +1,4 @@
-"""The pictures of docs/performance.md, as SVG that is the same for the same figures."""
+"""The pictures of docs/explanation/performance.md, as SVG that is the same for the same figures."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def latency_picture(found: Sequence[Point]) -> bytes:
 
 
 def lines(ax: Axes, found: Sequence[Point]) -> None:
-    """A line a disk, its error bars the range over seeds."""
+    """Draw a line for each disk, with error bars for the range over seeds."""
     for disk in PAPER_DISKS:
         name, colour, marker = LINES[disk]
         of = [p for p in found if p.disk == disk]

@@ -37,7 +37,7 @@ class Point:
 
 
 def answer(setting: Setting) -> Answer:
-    """What a run came to."""
+    """Run a setting, and return its measurements."""
     measured = measure(setting)
     return measured.throughput, measured.latency
 
@@ -47,12 +47,12 @@ def answers(settings: Iterable[Setting]) -> Iterator[Answer]:
 
 
 def here(settings: Sequence[Setting]) -> list[Answer]:
-    """The answers of runs, in this process."""
+    """Run settings in this process."""
     return list(answers(settings))
 
 
 def measured_on(spark: SparkSession, settings: Sequence[Setting]) -> list[Answer]:
-    """The answers of runs on Spark, in their order: a task a few of them."""
+    """Run settings on Spark, a few in each task, and return their measurements in order."""
     return spark.sparkContext.parallelize(settings, max(1, len(settings) // 4)).mapPartitions(answers).collect()
 
 

@@ -6,6 +6,7 @@ the lines of the author's source that were running.
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -13,12 +14,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from invariants.registry import RUNTIME, Property, keeps, meets
-from zabspec.language.diagnostics import innermost, pointed
+from zabspec.language.diagnostics import Stop, innermost, pointed
 from zabspec.language.error_sites import remedy
-from zabspec.language.notation import process_name
+from zabspec.language.notation import process_name, with_names
 from zabspec.language.place import Place, is_own_file
 from zabspec.language.reference import BY_ZERO, ERRORS, RangeError, StateView
 from zabspec.language.schema import NODE, Layout
+from zabspec.language.source import annotated, known_tree
 from zabspec.model import Model
 
 __all__ = ["ENABLED", "JUDGED", "START", "STEP", "Failure", "failure_of", "met_here", "of_author"]
@@ -67,7 +69,7 @@ class Failure:
     @property
     def held(self) -> str:
         """The values, in a phrase; empty: there are none."""
-        return ", ".join(f"{name} = {value}" for name, value in self.values)
+        return with_names(", ".join(f"{name} = {value}" for name, value in self.values))
 
     @property
     def text(self) -> str:
@@ -75,7 +77,7 @@ class Failure:
         what = f"{MEANT[self.where]}{f' {self.judged}' if self.judged else ''}"
         held = f"; {self.held}" if self.held else ""
         helps = f"; {remedy(self.widen)}" if self.widen else ""
-        return f"{self.sentence} ({self.place}: {self.code}{held}) {what}{helps}"
+        return f"{with_names(self.sentence)} ({self.place}: {self.code}{held}) {what}{helps}"
 
     @property
     def lines(self) -> list[str]:
@@ -106,7 +108,32 @@ def failure_of(model: Model, trouble: BaseException, where: str, judged: str = "
         return Failure(where, judged, sentence, "", 0, 0, 0, "", (), widen)
     code, column, end = shown(stop.place)
     file = named_from(model, stop.place.file)
-    return Failure(where, judged, sentence, file, stop.place.line, column, end, code, stop.values, widen)
+    values = stop.values if model.configuration.played is None else with_processes(model, stop)
+    return Failure(where, judged, sentence, file, stop.place.line, column, end, code, values, widen)
+
+
+def with_processes(model: Model, stop: Stop) -> tuple[tuple[str, str], ...]:
+    """The values at an error, with processes as sentences have them, `p2`: with roles no number of a process is shown.
+
+    A name is a process if the function has it as a parameter that is one, or goes through processes by it.
+    """
+    tree = known_tree(stop.place.file)
+    around = [
+        f
+        for f in ast.walk(tree or ast.Module([], []))
+        if isinstance(f, ast.FunctionDef) and f.lineno <= stop.place.line <= (f.end_lineno or f.lineno)
+    ]
+    roles = model.configuration.played
+    kinds = {"Node", *(roles.by_type if roles else ())}
+    names = {a.arg for f in around for a in f.args.args if a.annotation and annotated(a.annotation) in kinds}
+    for loop in (x for f in around for x in ast.walk(f) if isinstance(x, ast.For)):
+        match loop:
+            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=ast.Name(id="processes"))):
+                names.add(name)
+    return tuple(
+        (name, f"p{value}" if name in names and value.isdigit() else "nobody" if name in names else value)
+        for name, value in stop.values
+    )
 
 
 def shown(place: Place) -> tuple[str, int, int]:

@@ -75,6 +75,8 @@ class StableWorld:
         return bool(self.names["stable_lasts"](without_budgets(s), named))
 
     def waits(self, goal: ProgressProperty, s: StateView, process: int, named: int) -> bool:
+        if process not in self.model.may_wait(goal):
+            return False
         given: Sequence[int] = (process, named) if goal.names_one else (process,)
         return bool(self.names[goal.called](without_budgets(s), *given))
 

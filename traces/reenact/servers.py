@@ -15,17 +15,18 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["INIT_LIMIT", "TICK", "Cannot", "Release", "Server", "find_release", "free_ports"]
+__all__ = ["INIT_LIMIT", "TICK", "Cannot", "Release", "Server", "find_release", "free_ports", "settings_for"]
 
 HERE = Path(__file__).parent
 TICK, INIT_LIMIT, SYNC_LIMIT = 500, 600, 240  # milliseconds, ticks: so long that time decides nothing by itself
 NEEDED = ("slf4j-api", "netty-handler", "metrics-core", "snappy-java", "commons-io", "commons-cli")
 OPTIONS = (
     "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xshare:auto",
-    "-Dzookeeper.maxBatchSize=1", "-Dzookeeper.preAllocSize=64",
-    "-Dzookeeper.snapCount=100000", "-Dzookeeper.snapshotSizeFactor=-1",
+    "-Dzookeeper.maxBatchSize=1", "-Dzookeeper.snapCount=100000",
     "-Dzookeeper.commitProcessor.numWorkerThreads=0", "-Dzookeeper.fastleader.maxNotificationInterval=400",
 )  # fmt: skip
+# Where the text has no walk through the log (`walk`), so that there is none. Else both are as by default.
+NO_WALK = ("-Dzookeeper.preAllocSize=64", "-Dzookeeper.snapshotSizeFactor=-1")
 
 
 class Cannot(Exception):
@@ -40,11 +41,13 @@ class Release:
         name: of the release, or of that which a build of the user's own is held against.
         command: of a server, before the path of its configuration.
         environment: more of it.
+        settings: what a server is told besides.
     """
 
     name: str
     command: tuple[str, ...]
     environment: dict[str, str]
+    settings: tuple[str, ...] = NO_WALK
 
     @property
     def batches(self) -> bool:
@@ -60,6 +63,18 @@ class Release:
     def before(self, *number: int) -> bool:
         found = re.match(r"(\d+)\.(\d+)", self.name)
         return found is not None and (int(found[1]), int(found[2])) < number
+
+
+def settings_for(variant: str) -> tuple[str, ...]:
+    """What servers are told that are held against a variant of the text.
+
+    Raises:
+        Cannot: no setting makes servers do it: a snapshotSizeFactor above 1 is not taken.
+    """
+    asked = variant.split(",")
+    if "walk-large" in asked:
+        raise Cannot("the variant walk-large needs snapshots of hundreds of megabytes, which are not made here")
+    return () if "walk" in asked else NO_WALK
 
 
 def find_release(release: str, folder: str = "", jar: str = "", servers: str = "") -> Release:
@@ -218,10 +233,10 @@ class Server:
         env = os.environ | self.release.environment
         env["ZABCHECK_PORTS"] = "".join(f"{port}>{proxy}," for port, proxy in self.proxies.items())
         env |= {"LD_PRELOAD": str(self.shim), "ZABCHECK_CLOCK": str(self.clock)}
-        options: tuple[str, ...] = OPTIONS
+        options = (*OPTIONS, *self.release.settings)
         if self.gate is not None:
             env["ZABCHECK_GATE"] = str(self.gate)
-            options = (*OPTIONS, f"-agentpath:{self.shim}")
+            options = (*options, f"-agentpath:{self.shim}")
         if self.release.command[0] == "java":
             command = ["java", *options, *self.release.command[1:], str(self.configuration)]
         else:

@@ -45,12 +45,18 @@ class ScriptedSimulator:
         self.listener = Listener(self.names, self.cluster)
         self.abstraction = Abstraction(model, self.cluster)
         self.state = s = StateView(self.program.layout)
-        self.spent: dict[str, int] = {}
         self.taken = 0
         s.scripted = True
         s.order = model.world.networks[model.configuration.network]
         self.names["start"](s, 0, 0, 0)
+        self.spent = self.spent_before()
         self.abstract = self.abstraction.state(s, self.spent)
+
+    def spent_before(self) -> dict[str, int]:
+        """What the start that runs begin in has used up, of the budgets that the simulator has, too."""
+        given, fields = self.model.configuration.budget, self.program.layout.fields
+        left = {name: getattr(self.state, f"{name}_left") for name in given if f"{name}_left" in fields}
+        return {name: given[name] - n for name, n in left.items() if n != given[name]}
 
     def step(self, word: StepWord) -> Step:
         """Set a step up, let the simulator take its tick, and say what it did.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import mmap
+import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,6 +40,13 @@ class RemoteFolder(Protocol):
             RemoteError: it cannot be looked into.
         """
 
+    def folders(self, folder: str) -> list[str]:
+        """Return the names of the folders in a folder, sorted; none where there is no such folder.
+
+        Raises:
+            RemoteError: it cannot be looked into.
+        """
+
     def is_empty(self) -> bool:
         """Return whether there is nothing at the address, or nothing yet.
 
@@ -47,7 +55,7 @@ class RemoteFolder(Protocol):
         """
 
     def get(self, name: str, path: Path) -> None:
-        """Copy a file here.
+        """Copy a file here, with the time of its last change.
 
         Raises:
             RemoteError: it is not there, or cannot be read.
@@ -116,6 +124,12 @@ class ArrowFolder:
             found = self.system.get_file_info(fs.FileSelector(self.place(folder), allow_not_found=True))
         return sorted(str(f.base_name) for f in found if f.type == fs.FileType.File)
 
+    def folders(self, folder: str) -> list[str]:
+        fs = file_systems()
+        with said_of(self.address):
+            found = self.system.get_file_info(fs.FileSelector(self.place(folder), allow_not_found=True))
+        return sorted(str(f.base_name) for f in found if f.type == fs.FileType.Directory)
+
     def is_empty(self) -> bool:
         selector = file_systems().FileSelector(self.inner, allow_not_found=True)
         with said_of(self.address):
@@ -125,6 +139,10 @@ class ArrowFolder:
         with said_of(self.address), self.system.open_input_stream(self.place(name)) as source, path.open("wb") as out:
             while piece := source.read(1 << 22):
                 out.write(piece)
+        with said_of(self.address):
+            changed = self.system.get_file_info(self.place(name)).mtime_ns
+        if changed is not None:
+            os.utime(path, ns=(changed, changed))
 
     def put(self, path: Path, name: str) -> None:
         with said_of(self.address), path.open("rb") as file:
@@ -160,6 +178,13 @@ class HadoopFolder:
             found = self.system.listStatus(self.path(folder))
             return sorted(str(f.getPath().getName()) for f in found if f.isFile())
 
+    def folders(self, folder: str) -> list[str]:
+        with said_of(self.address):
+            if not self.system.exists(self.path(folder)):
+                return []
+            found = self.system.listStatus(self.path(folder))
+            return sorted(str(f.getPath().getName()) for f in found if f.isDirectory())
+
     def is_empty(self) -> bool:
         with said_of(self.address):
             return not self.system.exists(self.path("")) or not list(self.system.listStatus(self.path("")))
@@ -167,6 +192,8 @@ class HadoopFolder:
     def get(self, name: str, path: Path) -> None:
         with said_of(self.address):
             self.system.copyToLocalFile(False, self.path(name), self.java.Path(f"file://{path}"), True)
+            changed = int(self.system.getFileStatus(self.path(name)).getModificationTime()) * 1_000_000
+        os.utime(path, ns=(changed, changed))
 
     def put(self, path: Path, name: str) -> None:
         folder, _, last = name.rpartition("/")

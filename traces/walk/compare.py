@@ -93,7 +93,6 @@ def key(walker: Walker, word: StepWord) -> tuple[object, ...]:
 
 def difference(at: int, left: Place, right: Place) -> Difference | None:
     """How two places differ; None: they do not, in anything that both models have."""
-
     only = [tuple(called(p) for p in only_here(*pair)) for pair in ((left, right), (right, left))]
     found = Difference(at, only[0], only[1], tuple(fields(left, right)))
     return found if found.left or found.right or found.fields else None

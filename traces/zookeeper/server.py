@@ -39,6 +39,7 @@ class Directory:
         epochs: the text of each epoch file, None where it cannot be read.
         stray: what is neither.
         trouble: folders and files that cannot be read, with the reason.
+        origins: of folders that are copies, the address of the original; reports name that.
     """
 
     name: str
@@ -50,6 +51,11 @@ class Directory:
     stray: list[Path] = field(default_factory=list)
     trouble: list[tuple[Path, str]] = field(default_factory=list)
     number: int = 0
+    origins: dict[Path, str] = field(default_factory=dict)
+
+    def named_folders(self) -> list[str]:
+        """Return what reports call its folders."""
+        return [self.origins.get(folder, str(folder)) for folder in self.folders]
 
 
 def zxid_of(name: str, prefix: str) -> int:
@@ -154,7 +160,7 @@ def listed(directory: Directory) -> Directory:
     Raises:
         NotOne: one cannot be read.
     """
-    out = Directory(directory.name, directory.folders, number=directory.number)
+    out = Directory(directory.name, directory.folders, number=directory.number, origins=directory.origins)
     for folder in out.folders:
         list_folder(out, folder)
     out.logs.sort(key=lambda item: (item[0], item[1].name))

@@ -326,6 +326,9 @@ class ProtocolSource:
             if f.disk and self.keeps_down:
                 said = f"{f.name} is on a disk, and is_down is a function of the file: let the world keep who is down"
                 raise misdeclared(self.name, ("field", f.name), said)
+            if f.disk and isinstance(f.kind, Seq) and f.kind.bag:
+                said = f"{f.name} is a bag on a disk, where each write replaces what was there: keep a sequence"
+                raise misdeclared(self.name, ("field", f.name), said)
             if f.disk and self.elects_by_choice:
                 raise ProtocolError(
                     f"{self.elects_by_choice}: what is elected inside which processes fail may not choose"
@@ -786,7 +789,11 @@ class _Reader:
         changes = tuple(f.made_change for f in given if hasattr(f, "made_change"))
         source = Path(self.name).name if self.name.endswith(".py") else self.name
         claims = tuple(replace(f.claim, source=source) for f in given if hasattr(f, "claim"))
-        goals = tuple(replace(f.progress_property, source=source) for f in given if hasattr(f, "progress_property"))
+        goals = tuple(
+            replace(f.progress_property, source=source, role=self.role_of(f))
+            for f in given
+            if hasattr(f, "progress_property")
+        )
         observations = tuple(f for f in given if hasattr(f, "observes"))
         receipts = self.receipts()
         marked = Marked(self.declared, actions, changes, receipts)
@@ -1045,8 +1052,11 @@ class _Reader:
             names: set[str] = set()
             for a in every:
                 for function in (a.function, a.when):
-                    if function is not None and self.without_role(function, a.role) != wanted:
-                        raise self.fail(function, f"{kind}, and so does its `when`")
+                    if function is None or (given := self.without_role(function, a.role)) == wanted:
+                        continue
+                    chosen = ": another process it chooses, q = any_of(s, {q for q in ... if ...})"
+                    more = chosen if given[:2] == wanted else ""
+                    raise self.fail(function, f"{kind}, and so does its `when`{more}")
                 if a.budget and a.budget not in self.declared.budgets:
                     said = f"declare(..., budgets={{{a.budget!r}: 1}}) says how much there is"
                     raise self.fail(a.function, f"{a.name} spends {a.budget!r}, which is no budget: {said}")
@@ -1093,12 +1103,11 @@ class _Reader:
     def check_goals(self, goals: Iterable[ProgressProperty]) -> None:
         for g in goals:
             asked, over = self.annotations(g.waits), self.declared.world == CONNECTIONS
-            if (
-                asked not in (["State", "Node"], ["State", "Node", "Node"][: 2 + over])
-                or self.returned(g.waits) != "bool"
-            ):
-                named = ", or (s: State, p: Node, named: Node) -> bool" if over else ""
-                raise self.fail(g.waits, f"a progress property is (s: State, p: Node) -> bool{named}")
+            taken = [["State", kind] for kind in ("Node", *self.roles)] + [["State", "Node", "Node"]] * over
+            if asked not in taken or self.returned(g.waits) != "bool":
+                more = ", or (s: State, p: Node, named: Node) -> bool" if over else ""
+                more = f", or p: {', p: '.join(self.roles)}" if self.roles else more
+                raise self.fail(g.waits, f"a progress property is (s: State, p: Node) -> bool{more}")
             if not (g.waits.__doc__ or "").strip():
                 raise self.fail(g.waits, f"{g.name} has no docstring: it states in words what is waited for")
 

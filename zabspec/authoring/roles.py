@@ -204,8 +204,13 @@ class Reader:
                 return Value("process", NOTHING)
             case ast.Name(id=name):
                 return self.known.get(name)
-            case ast.Call(func=ast.Name(id="only" | "any_of"), args=[_, ast.Name(id=role)]):
-                return Value("process", self.types.by_type.get(role, ANY))
+            case ast.Call(func=ast.Name(id="only" | "any_of"), args=[_, ast.Name(id=role)]) if (
+                role in self.types.by_type
+            ):
+                return Value("process", self.types.by_type[role])
+            case ast.Call(func=ast.Name(id="any_of"), args=[_, given]):
+                members = self.of(given)
+                return Value("process", members.role if members is not None and members.what == "set" else ANY)
             case ast.Call(func=ast.Name(id="any_process")):
                 return Value("process", ANY)
             case ast.Call(func=ast.Name(id=name)) if name in self.types.functions:
@@ -254,10 +259,17 @@ class Reader:
     def check_role(self, node: ast.Call, at: int) -> None:
         """An argument of a call is a role."""
         there = [*map(type_name, self.types.roles)]
+        if ast.unparse(node.func) == "any_of" and at < len(node.args) and self.is_set(node.args[at]):
+            return
         if ast.unparse(node.func) == "is_quorum" and not isinstance(node.args[-1], ast.Name):
             return  # of a set of processes
         if at < len(node.args) and ast.unparse(node.args[at]) not in there:
             raise self.fail(node, f"{ast.unparse(node.args[at])} is no role; there are {', '.join(there)}")
+
+    def is_set(self, node: ast.expr) -> bool:
+        """Whether a value is a set of processes, as far as is known here."""
+        known = self.of(node)
+        return isinstance(node, ast.SetComp) or (known is not None and known.what == "set")
 
     def check_kept(self, node: ast.AST, where: str, wanted: Value | None, given: ast.expr) -> None:
         """A value is kept, passed or given back where one of a certain role is wanted."""
@@ -279,7 +291,8 @@ class Reader:
         if found.role:
             return f"is of role {found.role}"
         if wanted.what == "process" and isinstance(given, ast.Name):
-            return f"may be of any role: annotate it, or ask is_a(s, {given.id}, {type_name(wanted.role)}) first"
+            asked = f"ask is_a(s, {given.id}, {type_name(wanted.role)}) first"
+            return f"may be of any role: annotate it, or give the role where it is kept, or {asked}"
         return "may be of any role"
 
     def check_index(self, node: ast.Subscript) -> None:

@@ -22,6 +22,7 @@ def unused(model: Model) -> list[str]:
     world = [f for f in vars(model.world.text).values() if isinstance(f, FunctionType)]
     called = {name for f in (*own.values(), *world) for name in f.__code__.co_names}
     called |= {f.__name__ for f in text.receipts.values()}
+    called |= {name for of_roles in text.hooks.values() for name in of_roles.values()}
     called |= {f.__name__ for a in (*text.actions, *text.changes) for f in (a.function, a.when) if f is not None}
     called |= {f.__name__ for v in text.variants.values() for f in v.overrides.values()}
     called |= {start.function.__name__ for start in text.declared.starts}

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from zabspec.language import tree as t
 from zabspec.language.erring import Erring, Shown
 from zabspec.language.intervals import alike
-from zabspec.language.kinds import Kind, Seq, SetOf
+from zabspec.language.kinds import NOTHING, Kind, Seq, SetOf
 from zabspec.language.liveness import given, live_in, reads
-from zabspec.language.optional import is_optional
+from zabspec.language.optional import Calculated, origins
 from zabspec.language.schema import NODE, Layout, Role
 
 __all__ = ["Access", "Effects", "EffectsOf", "Write", "ends_in"]
@@ -102,7 +102,8 @@ class EffectsOf:
         self.contexts: dict[int, Erring] = {}  # what is known where a loop stands
         self.unsure: dict[int, str] = {}  # by their lines, calls that may pass what `counts` of the function is not
         self.asking = False  # it is asked what may be NOTHING and is calculated with
-        self.nothing: dict[int, t.Expr] = {}  # by their lines, such numbers
+        self.nothing: list[tuple[int, Calculated]] = []  # such numbers, with their lines
+        self.gives: frozenset[str] = frozenset()  # where what it gives back is from, that may be NOTHING
         self.loops: list[str] = []
         self.aliases: dict[str, set[Access]] = {}
 
@@ -121,8 +122,9 @@ class EffectsOf:
         written = [Write(at, how, line) for (at, how), line in writes.items()]
         return Effects(reads, written, errs=whole.errs, needs=whole.needs, counts=whole.counts)
 
-    def calculated(self) -> dict[int, t.Expr]:
-        """By their lines, optional numbers that may be NOTHING where they are calculated with."""
+    def calculated(self) -> list[tuple[int, Calculated]]:
+        """Optional numbers that may be NOTHING where they are calculated with, with their lines. `gives` is then
+        where what is given back is from."""
         self.asking = True
         self.outside()
         return self.nothing
@@ -177,7 +179,11 @@ class EffectsOf:
                 here.left(s)
                 return out
             case t.Return():
-                return self.of(s.value) if s.value is not None else Effects()
+                if s.value is None:
+                    return Effects()
+                if self.asking and not self.is_there(s.value):
+                    self.gives |= self.origins(s.value)
+                return self.of(s.value)
         return Effects()
 
     def branch(self, s: t.If) -> Effects:
@@ -339,6 +345,12 @@ class EffectsOf:
                 parts = [e.left, e.right]
             case t.Builtin(op="min" | "max"):
                 parts = e.args
+            case t.Call():
+                target = self.functions[e.function]
+                for (name, _), value in zip(target.params, e.args, strict=True):
+                    if name in target.wants and not self.is_there(value):
+                        self.nothing.append((self.line, Calculated(value, self.origins(value), e.function, name)))
+                return
             case _:
                 return
         self.has_to_be_there(*parts)
@@ -346,8 +358,25 @@ class EffectsOf:
     def has_to_be_there(self, *parts: t.Expr) -> None:
         """Note which of some numbers may be NOTHING."""
         for part in parts:
-            if is_optional(part, self.function.optional or ()) and self.erring.of(part)[0] < 0:
-                self.nothing.setdefault(self.line, part)
+            if not self.is_there(part):
+                self.nothing.append((self.line, Calculated(part, self.origins(part))))
+
+    def origins(self, e: t.Expr) -> frozenset[str]:
+        """Where a number is from that may be NOTHING."""
+        return origins(e, self.function.optional or {}, self.functions)
+
+    def is_there(self, e: t.Expr) -> bool:
+        """Whether a number is not NOTHING where it stands."""
+        if not self.origins(e) or self.erring.of(e)[0] > NOTHING or self.erring.is_not(e, NOTHING):
+            return True
+        if not isinstance(e, t.Choice):
+            return False
+        tested = self.of(e.test).writes
+        sides = []
+        for side, truth in ((e.then, True), (e.other, False)):
+            with self.erring.given(self.shown(e.test, truth, tested)):
+                sides.append(self.is_there(side))
+        return all(sides)
 
     def made(self, e: t.MakeRecord | t.MakeMessage, out: Effects) -> None:
         """A record or a message is made."""
@@ -447,7 +476,8 @@ class EffectsOf:
             if isinstance(value, t.Var) and value.name in self.known:
                 out.take(Effects(counts={value.name: bound}))
             elif self.erring.leaves(value, 0, bound - 1):
-                why = f"{name} of {e.function} may be no index there, which shows or not by the order of a loop"
+                called = self.functions[e.function].called
+                why = f"{name} of {called} may be no index there, which shows or not by the order of a loop"
                 self.unsure.setdefault(self.line, why)
         if target.writes:
             self.erring.written()

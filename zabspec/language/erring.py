@@ -85,6 +85,17 @@ class Erring:
         kinds = [kind for name, kind in record.fields.items() if record.shift(name) == e.shift and kind.bits]
         return (kinds[0].lo, kinds[0].hi) if kinds else self.intervals.of(e, self.names)
 
+    def is_not(self, e: t.Expr, number: int) -> bool:
+        """Whether a test before has shown that a number is not this one."""
+        return any(
+            isinstance(known, t.Compare)
+            and any(
+                alike(e, one) and self.of(other) == (number, number)
+                for one, other in ((known.left, known.right), (known.right, known.left))
+            )
+            for known, _ in self.shown_there
+        )
+
     # --- what becomes known -------------------------------------------------------------------
 
     def assigned(self, name: str, value: t.Expr) -> None:
@@ -130,8 +141,9 @@ class Erring:
                 return [e for part in test.parts for e in self.shown(part, truth)]
             case t.Compare(left=t.Expr(type=t.INT)):
                 op = test.op if truth else OPPOSITE[test.op]
+                apart = [(t.Compare(t.BOOL, op, test.left, test.right), (1, 1))] if op == "!=" else []
                 found = [self.bounded(test.left, op, test.right), self.bounded(test.right, MIRRORED[op], test.left)]
-                return [e for e in found if not isinstance(e[0], t.Const)]
+                return [e for e in found if not isinstance(e[0], t.Const)] + apart
             case t.SetHas(value=t.Expr(type=t.SetType(kind=members))) if truth:
                 return [(test.item, (0, members.count - 1))]
         return []

@@ -16,7 +16,7 @@ from zabspec.language.diagnostics import place_at
 from zabspec.language.error_sites import ENVELOPE, NO_ENTRY, SHIFTED, TOO_WIDE
 from zabspec.language.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.lang import MessageName
-from zabspec.language.optional import is_optional
+from zabspec.language.optional import origins, passes_nothing
 from zabspec.language.place import Place
 from zabspec.language.reference import BY_ZERO, NO_PROCESS
 from zabspec.language.schema import NODE, Field, Layout, Role
@@ -77,6 +77,7 @@ class Context(Protocol):
     program: t.TypedProgram
     writers: dict[str, bool]
     roles: Mapping[str, OfRole]
+    has_optional: bool
 
     def type_of_annotation(self, name: str) -> t.AnyType | None:
         """The type an annotation names, if there is one."""
@@ -121,8 +122,8 @@ class Expressions:
         # what has to be done before the statement that is typed; None: its value may not be needed, or not be the first
         self.before: list[t.Stmt] | None = None
         self.sets = 0  # of processes, that were gone through so far
-        self.optional: set[str] = set()  # names of numbers that may be NOTHING
-        self.asks_optional = False  # it calculates with such a number, or asks for its order
+        self.optional: dict[str, frozenset[str]] = {}  # names of numbers that may be NOTHING, with where they are from
+        self.asks_optional = False  # it calculates with such a number, asks for its order, or gives it back
 
     # --- plumbing ----------------------------------------------------------------------------
 
@@ -465,6 +466,9 @@ class Expressions:
             first, count = 0, self.front.layout.schema.nodes
         else:
             self.about_roles(node, name, "the state and a role", 2, 2)
+            if name == "any_of" and self.chooses_of_set(node):
+                said = "a member of a set is chosen before its statement"
+                raise self.fail(node, f"{said}: give it a name first, q = {ast.unparse(node)}")
             role = self.role(node, 1)
             first, count = role.first, role.count
             if name == "only" and count != 1:
@@ -475,6 +479,47 @@ class Expressions:
             call = ast.Call(ast.Name("choose"), [node.args[0], ast.Constant(count)], [])
             which = self.call_function("choose", ast.fix_missing_locations(ast.copy_location(call, node)))
         return t.OneOfRole(t.INT, "+", t.Const(t.INT, first), which)
+
+    def chooses_of_set(self, node: ast.AST) -> bool:
+        """Whether something is a choice of a member of a set, `any_of(s, {q for q in ... if ...})`."""
+        match node:
+            case ast.Call(func=ast.Name(id="any_of"), args=[_, given]) if self.is_of_language("any_of"):
+                return not isinstance(given, ast.Name) or isinstance(self.locals.get(given.id), t.SetType)
+        return False
+
+    def one_of_set(self, node: ast.Call) -> tuple[list[t.Stmt], t.Expr]:
+        """A member of a set of processes by choice: what goes before its statement, and the value."""
+        self.about_roles(node, "any_of", "the state and a role, or a set of processes", 2, 2)
+        before: list[t.Stmt] = []
+        self.before = before
+        members, given = self.expr(node.args[1]), node.args[1]
+        self.before = None
+        if not isinstance(members.type, t.SetType) or not members.type.kind.nodes:
+            raise self.fail(node, f"any_of takes a role or a set of processes, and {ast.unparse(given)} is neither")
+        if isinstance(members, t.Var):
+            given = ast.Name(members.name)
+        size = ast.Call(ast.Name("len"), [given], [])
+        call = ast.copy_location(ast.Call(ast.Name("choose"), [node.args[0], size], []), node)
+        self.sets += 1
+        which = t.Var(t.INT, f"which.{self.sets}")
+        self.locals[which.name] = t.INT
+        before.append(t.Assign(node.lineno, which.name, self.call_function("choose", ast.fix_missing_locations(call))))
+        return before, self.member(members, which)
+
+    def member(self, members: t.Expr, which: t.Var) -> t.OneOfSet:
+        """The member of a set with so many members before it; of one with fewer, the last process."""
+        count = self.front.layout.schema.nodes
+        found: t.Expr = t.Const(t.INT, count - 1)
+        has: list[t.Expr] = [t.SetHas(t.BOOL, members, t.Const(t.INT, p)) for p in range(count)]
+        for p in reversed(range(count)):
+            before: t.Expr = t.Const(t.INT, 0)
+            for other in has[:p]:
+                one = t.Choice(t.INT, other, t.Const(t.INT, 1), t.Const(t.INT, 0))
+                before = t.Binary(t.INT, "+", before, one)
+            test = t.Logic(t.BOOL, "and", [has[p], t.Compare(t.BOOL, "==", before, which)])
+            found = t.Choice(t.INT, test, t.Const(t.INT, p), found)
+        assert isinstance(found, t.Choice)
+        return t.OneOfSet(t.INT, found.test, found.then, found.other, members, which)
 
     def is_quorum(self, node: ast.Call) -> t.Expr:
         """Whether a set of processes is a quorum. Majorities are counted; of another system there is a table."""
@@ -611,14 +656,20 @@ class Expressions:
 
     def used_as_number(self, *values: t.Expr) -> None:
         """Values are calculated with, or compared by their order."""
-        self.asks_optional |= any(is_optional(value, self.optional) for value in values)
+        self.asks_optional |= any(self.origins(value) for value in values)
+
+    def origins(self, value: t.Expr) -> frozenset[str]:
+        """Where a number is from that may be NOTHING; nothing: it is no such number."""
+        return origins(value, self.optional, self.front.program.functions)
 
     def binary(self, op: type[ast.operator], left: t.Expr, right: t.Expr, node: ast.AST) -> t.Expr:
         symbol = BINARY.get(op)
         if symbol is None:
             raise self.fail(node, f"the operator {op.__name__} is not in the language")
         if left.type != t.INT or right.type != t.INT:
-            raise self.fail(node, f"{symbol} takes integers")
+            sets = isinstance(left.type, t.SetType) and isinstance(right.type, t.SetType)
+            instead = "; of sets write a loop: for q in m.members: s.known[p].add(q)" if sets else ""
+            raise self.fail(node, f"{symbol} takes integers{instead}")
         self.used_as_number(left, right)
         if isinstance(left, t.Const) and isinstance(right, t.Const):
             if symbol in ("**", "<<", ">>") and not 0 <= right.value < 64:
@@ -733,6 +784,11 @@ class Expressions:
         if len(wanted) != len(node.args):
             raise self.fail(node, f"{name} takes {len(wanted)} arguments, and {len(node.args)} are given")
         args = [self.coerce(self.expr(a), kind, node) for a, kind in zip(node.args, wanted, strict=True)]
+        for (parameter, _), value, argument in zip(target.params, args, node.args, strict=False):
+            if parameter in target.wants:
+                if isinstance(value, t.Const) and ast.unparse(argument) == "NOTHING":
+                    raise self.fail(node, passes_nothing(target, parameter))
+                self.used_as_number(value)
         if self.is_handler:
             self.check_acts(key, target, args, node)
         may_choose = name == "choose" and (self.is_handler or self.surroundings)

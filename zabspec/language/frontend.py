@@ -17,7 +17,7 @@ from typing import Any
 from zabspec.language import tree as t
 from zabspec.language.bag_order import LazyEffects, check_bags
 from zabspec.language.kinds import Kind, MessageUnion, Record, Seq, SetOf
-from zabspec.language.optional import check_optional
+from zabspec.language.optional import check_optional, has_optional
 from zabspec.language.place import is_own_file
 from zabspec.language.schema import Layout
 from zabspec.language.source import LanguageError, register_source
@@ -57,6 +57,7 @@ class FrontEnd:
         self.effects = LazyEffects(self.program, layout)
         self.writers: dict[str, bool] = {}  # of functions that were asked about: whether they write, or what they call
         self._busy: set[str] = set()
+        self.has_optional = has_optional((*(f.kind for f in layout.schema.fields), *types.values()))
 
     def type_of_annotation(self, name: str) -> t.AnyType | None:
         simple = {
@@ -105,7 +106,8 @@ class FrontEnd:
         if python.__module__ is not None and not python.__module__.startswith(OF_THE_WORLD):  # None: derived text
             check_bags(result, self.effects, not is_own_file(python.__code__.co_filename))
         if result.optional is not None:
-            check_optional(result, self.effects.of(result).calculated())
+            of = self.effects.of(result)
+            check_optional(result, self.program.functions, of.calculated(), of.gives)
         self._busy.discard(name)
         self.program.functions[name] = result
         self.program.reads[name] = frozenset(worker.reads)

@@ -7,7 +7,7 @@ Python. `docs/language.md` is the reference.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeVar, cast, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeVar, cast, dataclass_transform, overload
 
 from zabspec.language.arrays import Bytes, Words
 from zabspec.language.sentences import Broken
@@ -231,8 +231,17 @@ def only(s: State, role: Callable[[int], P]) -> P:
     in_program("only")
 
 
-def any_of(s: State, role: Callable[[int], P]) -> P:
-    """One of the processes of a role; every one is explored, and none is told from another."""
+@overload
+def any_of(s: State, role: Callable[[int], P]) -> P: ...
+
+
+@overload
+def any_of(s: State, role: set[P]) -> P: ...
+
+
+def any_of(s: State, role: object) -> object:
+    """One of the processes of a role, or of the members of a set of processes; every one is explored, and none is
+    told from another."""
     in_program("any_of")
 
 

@@ -3,52 +3,131 @@
 NOTHING is a number as NOBODY is, below every value that an optional number can have. To compare it for equality, to
 keep it and to pass it on is what it is for. A sum with it, or its order among numbers, is a slip: `s.seen[p][q] <
 m.round` where nothing was seen yet. So what is calculated with has to be known to be there, by a test before it.
+
+That goes through functions: a parameter that a function of the file calculates with, and does not ask about, takes
+nothing that may be NOTHING; and what a function gives back may be, if what it returns may.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from zabspec.language import tree as t
-from zabspec.language.kinds import OptionalInt
+from zabspec.language.kinds import Kind, MessageUnion, OptionalInt, Record, Seq
 from zabspec.language.source import LanguageError
 
-__all__ = ["check_optional", "is_optional"]
+__all__ = ["DECLARED", "Calculated", "check_optional", "has_optional", "origins", "passes_nothing"]
+
+DECLARED = ""  # where what may be NOTHING is from: a declared kind, and no parameter
+NONE: frozenset[str] = frozenset()
+
+Functions = Mapping[str, t.Function]
+Origins = Mapping[str, frozenset[str]]
 
 
-def is_optional(e: t.Expr, names: Collection[str]) -> bool:
-    """Whether a value may be NOTHING by its declaration.
+@dataclass(frozen=True)
+class Calculated:
+    """Where a number that may be NOTHING is calculated with.
+
+    Attributes:
+        number: the number.
+        origins: where it is from.
+        function: what calculates with it, that it is passed to; empty: the function itself.
+        parameter: as which.
+    """
+
+    number: t.Expr
+    origins: frozenset[str]
+    function: str = ""
+    parameter: str = ""
+
+
+def origins(e: t.Expr, names: Origins, functions: Functions) -> frozenset[str]:
+    """Where a number is from that may be NOTHING: parameters, and `DECLARED`; nothing: it is no such number.
 
     Args:
-        names: local names of such values.
+        names: of local names.
+        functions: that are typed already.
     """
     match e:
         case t.Load():
-            return isinstance(e.place.kind, OptionalInt)
+            return frozenset({DECLARED}) if isinstance(e.place.kind, OptionalInt) else NONE
         case t.RecordField(value=t.Expr(type=t.RecordType(record=record))):
-            return isinstance(record.fields[record.part(e.shift, e.bits)], OptionalInt)
+            kind = record.fields[record.part(e.shift, e.bits)]
+            return frozenset({DECLARED}) if isinstance(kind, OptionalInt) else NONE
         case t.Choice():
-            return is_optional(e.then, names) or is_optional(e.other, names)
+            return origins(e.then, names, functions) | origins(e.other, names, functions)
         case t.Var():
-            return e.name in names
-    return False
+            return names.get(e.name, NONE)
+        case t.Call() if gives := functions[e.function].gives:
+            given = {name: value for (name, _), value in zip(functions[e.function].params, e.args, strict=True)}
+            passed = (origins(given[name], names, functions) for name in gives - {DECLARED})
+            return (gives & {DECLARED}).union(*passed)
+    return NONE
 
 
-def check_optional(function: t.Function, nothing: Mapping[int, t.Expr]) -> None:
-    """Check one function that calculates with optional numbers.
+def has_optional(kinds: Iterable[Kind]) -> bool:
+    """Whether any of some kinds has optional numbers in it."""
+
+    def inner(kind: Kind) -> Iterator[Kind]:
+        yield kind
+        parts: Iterable[Kind] = ()
+        match kind:
+            case Seq(element=element):
+                parts = [element]
+            case Record(fields=fields):
+                parts = fields.values()
+            case MessageUnion(messages=messages):
+                parts = [part for m in messages for part in m.fields.values()]
+        for part in parts:
+            yield from inner(part)
+
+    return any(isinstance(part, OptionalInt) for kind in kinds for part in inner(kind))
+
+
+def check_optional(
+    function: t.Function, functions: Functions, found: Iterable[tuple[int, Calculated]], gives: frozenset[str]
+) -> None:
+    """Check one function that calculates with optional numbers, and note which of its parameters are to be there.
 
     Args:
-        nothing: by their lines, those of which no test before has shown that they are there.
+        functions: that it calls.
+        found: where, by line, it calculates with numbers of which no test before has shown that they are there.
+        gives: where what it gives back is from, that may be NOTHING.
 
     Raises:
         LanguageError: a number may be NOTHING where it is calculated with; with its line.
     """
-    for line, e in sorted(nothing.items()):
-        said = f"{called(e)} may be NOTHING where it is calculated with, or asked for its order: ask `!= NOTHING` first"
-        raise LanguageError(function.file, line, said)
+    wants: dict[str, int] = {}
+    for line, c in sorted(found, key=lambda one: one[0]):
+        if DECLARED in c.origins:
+            raise LanguageError(function.file, line, sentence(c, functions))
+        for parameter in c.origins:
+            wants.setdefault(parameter, line)
+    function.wants, function.gives = wants, gives
 
 
-def called(e: t.Expr) -> str:
+def sentence(c: Calculated, functions: Functions) -> str:
+    """What is wrong."""
+    if not c.function:
+        said = "may be NOTHING where it is calculated with, or asked for its order: ask `!= NOTHING` first"
+        return f"{called(c.number, functions)} {said}"
+    does = calculates(functions[c.function], c.parameter)
+    return f"{called(c.number, functions)} may be NOTHING, and {does}: ask `!= NOTHING` first, here or there"
+
+
+def passes_nothing(callee: t.Function, parameter: str) -> str:
+    """What is said of NOTHING itself, passed to a function that calculates with it."""
+    return f"NOTHING is passed, and {calculates(callee, parameter)}, which has to be there"
+
+
+def calculates(callee: t.Function, parameter: str) -> str:
+    """What a function does with a parameter."""
+    return f"{callee.called} calculates with its {parameter} (line {callee.wants[parameter]})"
+
+
+def called(e: t.Expr, functions: Functions) -> str:
     """What a number is called in the text."""
     match e:
         case t.Load():
@@ -56,7 +135,9 @@ def called(e: t.Expr) -> str:
         case t.RecordField(value=t.Expr(type=t.RecordType(record=record))):
             return f"{record.name}.{record.part(e.shift, e.bits)}"
         case t.Choice():
-            return called(e.then if is_optional(e.then, ()) else e.other)
+            return called(e.then if origins(e.then, {}, functions) else e.other, functions)
+        case t.Call():
+            return f"what {functions[e.function].called} gives back"
         case t.Var():
             return e.name
     return "a number"

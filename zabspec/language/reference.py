@@ -7,7 +7,7 @@ report an error site.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -620,8 +620,13 @@ def about_roles(schema: Schema, program: Mapping[str, Any]) -> dict[str, Any]:
     """
     everyone = Role("", 0, schema.nodes)
 
-    def one_of(s: StateView, role: Role) -> int:
-        return role.first + (int(program["choose"](s, role.count)) if role.count > 1 else 0)
+    def one_of(s: StateView, role: Role | Collection[int]) -> int:
+        if isinstance(role, Role):
+            return role.first + (int(program["choose"](s, role.count)) if role.count > 1 else 0)
+        members = sorted(role)
+        if not members:
+            raise RangeError("any_of", "is of a set with nobody in it")
+        return members[int(program["choose"](s, len(members)))]
 
     return {
         **(schema.roles.by_type if schema.roles else {}),

@@ -169,6 +169,10 @@ class Sorts:
                 return Sort(PROCESS if isinstance(e.place.kind, NodeId) else NUMBER)
             case t.Memory():
                 self.place(e)
+            case t.OneOfSet():
+                self.of(e.members)
+                self.want(e.which, NUMBER, "a process says which member of a set is chosen")
+                return Sort(PROCESS)
             case t.Choice():
                 self.of(e.test)
                 a, b = self.of(e.then), self.of(e.other)
@@ -257,9 +261,9 @@ class Sorts:
             if kind != t.INT:
                 self.of(value)
             elif name in target.processes:
-                self.want(value, PROCESS, f"a number is passed to {e.function} as the process {name}")
+                self.want(value, PROCESS, f"a number is passed to {target.called} as the process {name}")
             else:
-                self.want(value, NUMBER, f"a process is passed to {e.function} as the integer {name}")
+                self.want(value, NUMBER, f"a process is passed to {target.called} as the integer {name}")
         return Sort(PROCESS if "return" in target.processes else NUMBER)
 
     # --- places ------------------------------------------------------------------------------
@@ -349,9 +353,9 @@ class Sorts:
         if s.value.type != t.INT:
             self.of(s.value)
         elif "return" in self.function.processes:
-            self.want(s.value, PROCESS, f"{self.function.name} gives back a number where a process should be")
+            self.want(s.value, PROCESS, f"{self.function.called} gives back a number where a process should be")
         else:
-            self.want(s.value, NUMBER, f"{self.function.name} gives back a process as an integer")
+            self.want(s.value, NUMBER, f"{self.function.called} gives back a process as an integer")
 
     def loop(self, s: t.For) -> None:
         self.bounds += [(self.of(bound), s.line) for bound in (s.start, s.stop)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ from types import CodeType, FunctionType
 
 from zabspec.language.place import Place, relative
 
-__all__ = ["LanguageError", "annotated", "definition", "register_source", "said_file", "text_digest"]
+__all__ = ["LanguageError", "annotated", "definition", "from_here", "register_source", "said_file", "text_digest"]
 
 
 class LanguageError(Exception):
@@ -60,6 +61,7 @@ class Text:
 
 
 _texts: dict[str, Text] = {}
+PLACE = re.compile(r"\(([^()\n]+):(\d+)\)")  # where something stands, in a sentence
 _real: dict[str, str] = {}  # the paths of files, by what is said of where they are
 
 
@@ -142,6 +144,17 @@ def said_file(path: str) -> str:
     said = os.path.join(*path.split(os.sep)[-2:]) if os.sep in path else path
     _real[said] = path
     return said
+
+
+def from_here(sentence: str) -> str:
+    """A sentence with the places in it, `(folder/mine.py:12)` as machine code is kept under, as messages write them:
+    from the working directory."""
+
+    def place(found: re.Match[str]) -> str:
+        file, line = found.groups()
+        return f"({relative(_real[file])}:{line})" if file in _real else found[0]
+
+    return PLACE.sub(place, sentence)
 
 
 def annotated(node: ast.expr) -> str:

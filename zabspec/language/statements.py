@@ -10,7 +10,7 @@ from zabspec.language import tree as t
 from zabspec.language.desugaring import assigned_names, fill, must_stay
 from zabspec.language.expressions import NOTED, kind_type, own_process
 from zabspec.language.kinds import Int, MessageUnion, Seq, SetOf
-from zabspec.language.optional import is_optional
+from zabspec.language.place import is_own_file
 from zabspec.language.sentence_typing import Sentences, said, writes
 from zabspec.language.slots import slot_at, writable
 from zabspec.language.source import annotated
@@ -50,6 +50,9 @@ class FunctionTyper(Sentences):
                 raise self.fail(
                     self.node.body[-1], f"{self.name} may not return a {self.returns.name}: it lives in its maker"
                 )
+        if self.front.has_optional and not is_own_file(self.python.__code__.co_filename):
+            numbers = [name for name, kind in self.params if kind == t.INT and name not in self.processes]
+            self.optional = {name: frozenset({name}) for name in numbers}
         body = self.block(self.node.body)
         if any(isinstance(kind, t.SetType) for _, kind in self.params):
             culprit = "it" if writes(body) else self.writing(body)
@@ -63,8 +66,8 @@ class FunctionTyper(Sentences):
             self.params.append((NOTED, t.STATE))
         return t.Function(
             self.key, self.file, self.node.lineno, self.params, self.returns, local, body, self.paper_step,
-            frozenset(self.processes), optional=frozenset(self.optional) if self.asks_optional else None,
-            inlined=hasattr(self.python, "inlined"),
+            frozenset(self.processes), optional=dict(self.optional) if self.asks_optional or self.optional else None,
+            inlined=hasattr(self.python, "inlined"), written=self.name,
         )  # fmt: skip
 
     # --- statements --------------------------------------------------------------------------
@@ -82,7 +85,11 @@ class FunctionTyper(Sentences):
         return out
 
     def statement(self, node: ast.stmt) -> list[t.Stmt]:
-        """A statement, and before it what its value is gathered from."""
+        """A statement, and before it what its value is gathered from, or chosen by."""
+        match node:
+            case ast.Assign(targets=[ast.Name() as target], value=ast.Call() as value) if self.chooses_of_set(value):
+                first, chosen = self.one_of_set(value)
+                return [*first, *self.assign(target, chosen, node)]
         if not isinstance(node, GATHERS) or not has_set(self.node) or not has_set(value_of(node)):
             return self.one_statement(node)
         before: list[t.Stmt] = []
@@ -175,6 +182,9 @@ class FunctionTyper(Sentences):
         """A loop through a sequence, in its order, or through a set, from its least member. Which members there are is
         asked in every round, as Python does; how long a sequence is, before the first."""
         if isinstance(node.iter, ast.Call):
+            called = node.iter.func
+            if isinstance(called, ast.Name) and called.id == "processes" and "processes" not in self.front.namespace:
+                raise self.fail(node, "processes is not imported: from zabcheck.language import processes")
             raise self.fail(
                 node, f"a loop goes through range(...), a sequence or a set: {ast.unparse(node.iter)} is none"
             )
@@ -252,7 +262,10 @@ class FunctionTyper(Sentences):
             self.before = None
             self.check_sentence(node.value)
             return [t.Return(line, self.coerce(t.Const(t.BOOL, 0), self.returns, node))]
-        return [t.Return(line, self.coerce(self.expr(node.value), self.returns, node))]
+        value = self.coerce(self.expr(node.value), self.returns, node)
+        if self.front.has_optional:
+            self.used_as_number(value)  # whether what it gives back may be NOTHING is asked too
+        return [t.Return(line, value)]
 
     def declare(self, name: str, kind: t.AnyType, node: ast.AST) -> None:
         known = self.locals.setdefault(name, kind)
@@ -271,8 +284,8 @@ class FunctionTyper(Sentences):
             if isinstance(value, t.MakeMessage) and self.loops:
                 raise self.fail(node, "a message made in a loop may not be given a name: the next takes its place")
             self.declare(target.id, value.type, node)
-            if is_optional(value, self.optional):
-                self.optional.add(target.id)
+            if found := self.origins(value):
+                self.optional[target.id] = self.optional.get(target.id, frozenset()) | found
             if self.assigned is not None:
                 self.assigned = self.assigned | {target.id}
             return [t.Assign(line, target.id, value)]

@@ -409,6 +409,9 @@ class Expressions:
             found = self._rests[id(e)] = t.Logic(e.type, e.op, e.parts[1:])
         return found
 
+    def on_OneOfSet(self, e: t.OneOfSet, env: Env) -> Value:
+        return self.on_Choice(e, env)
+
     def on_Choice(self, e: t.Choice, env: Env) -> Value:
         return self.either(self.expr(e.test, env), e.then, e.other, e.type, env)
 

@@ -289,7 +289,7 @@ class SymbolicProgram(Expressions):
             if not on:
                 break
         else:
-            raise Untranslatable(f"a `while` of {frame.function.name} may take more than {MOST_TURNS} turns")
+            raise Untranslatable(f"a `while` of {frame.function.called} may take more than {MOST_TURNS} turns")
         frame.loops.pop()
         return self.close(on, env, loop, frame)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import dataclass_transform
 
@@ -208,6 +209,14 @@ class Choice(Expr):
     test: Expr
     then: Expr
     other: Expr
+
+
+class OneOfSet(Choice):
+    """A member of a set of processes: the one with so many before it. Its parts find it by number, as every back end
+    can; that this is the same for all members, where which one is by choice, the analysis of symmetry knows."""
+
+    members: Expr
+    which: Expr
 
 
 class Call(Expr):
@@ -423,8 +432,17 @@ class Function(Node):
     paper_step: str | None = None
     processes: frozenset[str] = frozenset()  # parameters annotated as processes, and "return" if the result is
     places: dict[str, Expr] = field(default_factory=dict)  # parameters that are places in a bag, and which
-    optional: frozenset[str] | None = None  # local names of optional numbers; None: it calculates with none
+    # local names that may be NOTHING, with where that is from (`optional.py`); None: it calculates with no such number
+    optional: Mapping[str, frozenset[str]] | None = None
+    wants: Mapping[str, int] = field(default_factory=dict)  # parameters that have to be there, with a line
+    gives: frozenset[str] = frozenset()  # where its result is from, if that may be NOTHING
     inlined: bool = False  # machine code has it in place of every call
+    written: str = ""  # what its text calls it; `name` is its key in the program, and may be kept apart from others
+
+    @property
+    def called(self) -> str:
+        """What a sentence calls it."""
+        return self.written or self.name
 
 
 @dataclass(frozen=True)

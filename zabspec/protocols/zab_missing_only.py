@@ -9,7 +9,7 @@ transaction. So the last transaction of ACK-E is f.zxid, which is all that l.1.2
 
 That the transaction is shared follows from what ZAB keeps, and is not checked: an epoch's transactions come after its
 initial history, without gaps, and a later initial history adds nothing older. A history for which it is not so may be
-put together wrongly; it is one that l.1.2 does not choose. `docs/readings.md` has the argument, and `zabcheck refine`
+put together wrongly; it is one that l.1.2 does not choose. `readings.md` has the argument, and `zabcheck refine`
 checks what comes of it.
 """
 

@@ -4,7 +4,7 @@ A variant is the set of functions that stand in for functions of `zabspec.zab` o
 all the rest is the protocol's own text. The `safe` ones take another reading that the paper
 allows, or drop a rule that is not needed for safety; every other one breaks a property. What is
 expected of each, and in which configuration, the gallery says (`docs/variants.md`).
-`docs/readings.md` says which open place of the paper each reading answers.
+`docs/explanation/readings.md` says which open place of the paper each reading answers.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from zabspec.language.cache_key import compiler_digest, digest_of, program_diges
 from zabspec.language.error_sites import site_number
 from zabspec.language.jit import has_bit_gather
 from zabspec.language.reference import BY_ZERO, RangeError, StateView
+from zabspec.language.source import from_here
 from zabspec.language.tiered import TieredCode
 from zabspec.language.tree import TypedProgram
 from zabspec.model import ConfigError
@@ -258,6 +259,7 @@ class Simulator:
                 self._bind()
         if self.state.error:
             sentence, widen = self._sites[site_number(self.state.error) - 1]
+            sentence = from_here(sentence)
             raise self._error(sentence.split("; widen it")[0], widen)
         return result
 

@@ -10,7 +10,7 @@ A protocol has a leader oracle, or its elections are one step of the world: a le
 by fields that the text names (`emit_elections`). The others of a larger quorum join (`may_join`).
 
 A new connection between the same two processes opens when both ends have learned of the loss of
-the one before (`docs/readings.md`: reconnection), so nothing of the old one arrives after.
+the one before (`docs/explanation/readings.md`: reconnection), so nothing of the old one arrives after.
 
 This module also has the untimed world's steps: which are possible in a state (`enabled`) and what
 each does (`apply`). The kinds of step are rows of `worlds/steps.py`.
@@ -121,7 +121,7 @@ FIFO, LOSSY, UNORDERED, DUPLICATING = 0, 1, 2, 3
 
 # What may change places although it touches the same connection: functions of this text by their names, what a kind of
 # step does to the network by itself by the kind's, and `closed`, the role of a process that has closed its connections.
-# Each pair is tried on every state of a connection (`tests/worlds/test_commuting.py`); docs/reduction.md says why.
+# Each pair is tried on every state of a connection (`tests/worlds/test_commuting.py`); reductions.md says why.
 COMMUTE = (
     ("send_to_leader", "to_leader"),  # a message is appended, another taken
     ("send_to_leader", "send_to_follower"),  # either way has a channel of its own

@@ -2,7 +2,7 @@
 
 What is in flight is a bag. A message may take any time, so one that is lost is one that has not
 arrived by the end of the run. Explorations may leave out receipts that do nothing, since the message may
-as well take longer (docs/reduction.md, stuttering receipts). A timer that is armed may fire at any time.
+as well take longer (docs/explanation/reductions.md, stuttering receipts). A timer that is armed may fire at any time.
 
 On an ordered network no message overtakes another between the same two processes: the ones that it
 would overtake are lost. Its runs are runs of the other network too, and far fewer. On a network in order

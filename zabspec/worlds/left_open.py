@@ -7,8 +7,8 @@ messages (II: "once we close a connection and establish a new one, we guarantee 
 single iteration"). So it closes that end when it opens another connection, or crashes; and what was sent over it is
 read over it alone.
 
-A text that is bounded by its world is reduced, by what these functions read and write too. So it has the shorter ones
-of `connections`, and has to close its end first."""
+A text that is bounded by its world is reduced, by what these functions read and write too. Where it is shown to close
+its end first (`zabspec/authoring/closing.py`), these do what the shorter ones of `connections` do, and it has those."""
 
 from __future__ import annotations
 

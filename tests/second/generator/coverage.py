@@ -6,11 +6,12 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import combinations
 from typing import Any
 
 from tests.second.generator.features import OF_WORLDS
 
-__all__ = ["CONSTRUCTS", "WORLDS", "constructs", "steps_taken", "table"]
+__all__ = ["CONSTRUCTS", "CROSSED", "CROSSINGS", "WORLDS", "constructs", "crossings", "steps_taken", "table"]
 
 CALLS = [
     "send",
@@ -93,6 +94,77 @@ CONSTRUCTS = (
     *CALLS, *(f"@{m}" for m in MARKS), *FIELDS, *KINDS, *HOOKS, *OPERATORS.values(), *STATEMENTS.values(), *SHAPES,
 )  # fmt: skip
 
+# What protocols have that are drawn with roles, maps and timers alone (`favoured.py`).
+OF_ROLES = {
+    "of a role": r"\bof=['\"]",
+    "three roles": r"roles=\{.*keeper",
+    "process of a role in a message": r"Message\(.*NodeId\.of\(size\.nodes, ",
+    "any_of": r"\bany_of\(s",
+    "any_process": r"\bany_process\(s",
+    "is_a": r"\bis_a\(s",
+    "processes of a role": r"\bprocesses\(s, ",
+    "quorum of a role": r"is_quorum\(s, .*, (Server|Client)\)",
+    "messages between roles": r"p: Server, source: Client, m:",
+    "messages within a role": r"p: Server, source: Server, m:|p: Node, source: Node, m: GOSSIP",
+    "hook of a role": r"def on_(start|crash|recovery)_\w+\(",
+    "action of a role": r"^def \w+\(s: State, p: (Client|Server)\) -> None",
+}
+OF_MAPS = {
+    "map keyed by a role": r"(Map|Multiset)\(['\"]",
+    "map keyed by processes": r"(Map|Multiset)\(NODE",
+    "map keyed by numbers": r"(Map|Multiset)\(2,",
+    "map of records": r"Map\(.*(note|item)_of\(size\)\)",
+    "map of sets": r"Map\(.*Processes\(",
+    "map of maps": r"Map\(.*Map\(",
+    "map of optional numbers": r"Map\(.*Maybe\(",
+    "multiset": r"Multiset\(",
+    "optional number": r"Maybe\(Int",
+    "optional name": r"Maybe\(OneOf",
+    "volatile map": r"volatile\(\"\w+\", (Map|Multiset)\(",
+    "stored map": r"stored\(\"\w+\", (Map|Multiset)\(",
+    "map on a disk": r"on_disk\(\"\w+\", (Map|Multiset)\(",
+    "map that is shown": r"ghost\(\"\w+\", (Map|Multiset)\(",
+    "map of the environment": r"environment\(\"\w+\", (Map|Multiset)\(",
+    "record with sets": r"Record\(.*Processes\(",
+    "record in a message": r"Message\(.*(note|item)_of\(size\)",
+    "optional number in a message": r"Message\(.*Maybe\(",
+    "sequence of records": r"Seq\(\w+_of\(size\), 2\)",
+    "bag of records": r"bag=True",
+    "set given to a record": r"\w+=\{q for q in",
+    "optional number as int": r"(newer|shows_item)\(s, .*stamp",
+    "entry of a map is compared": r"== s\.(note|ledger)\[",
+}
+OF_TIMERS = {
+    "timer": r"timer\(\"",
+    "timer of a role": r"timer\(.*of=",
+    "firing spends a budget": r"@fires\(.*budget=",
+    "firing has a guard": r"@fires\(.*when=",
+    "timer armed by a receipt": r"m: TOLD\) -> None:(\n    .*)*alarm|m: TOLD\) -> None:(\n    .*)*patience\[p\] = ",
+    "strong fairness": r"fair=\"strong\"",
+    "fair to the action": r"fair_to=\"action\"",
+    "progress of a role": r"@progress\ndef \w+\(s: State, p: (Client|Server)",
+}
+CROSSED = (*OF_ROLES, *OF_MAPS, *OF_TIMERS)
+# What a protocol has, and a run takes, of which each two are wanted together.
+ASPECTS: Mapping[str, tuple[str, ...]] = {
+    "roles": ("of a role",),
+    "maps": ("map keyed by a role", "map keyed by processes", "map keyed by numbers"),
+    "timers": ("timer",),
+    "sets in records": ("record with sets",),
+    "records in messages": ("record in a message",),
+    "observers": ("@observation",),
+    "environment": ("@environment_step",),
+    "starts": ("start",),
+    "choices": ("any_of", "any_process", "choose"),
+    "crashes": ("crash",),
+    "power losses": ("power_loss",),
+    "failing inside": ("crash_inside", "power_loss_inside"),
+    "lost messages": ("drop",),
+    "repeated messages": ("repeat",),
+    "budgets that are read": ("budget read by a property", "budget read by the environment"),
+}
+CROSSINGS = tuple(f"{one} x {other}" for one, other in combinations(ASPECTS, 2))
+
 # What has to be taken somewhere: kinds of steps by world and network.
 OVER_DATAGRAMS = [
     "receive",
@@ -158,7 +230,15 @@ def constructs(text: str) -> set[str]:
             found |= {called} & {*CALLS, *KINDS, *FIELDS}
             found |= {"NodeId"} if ast.unparse(node.func) == "NodeId.of" else set()
             found |= declared(called, node)
-    return found & set(CONSTRUCTS)
+    crossed = {**OF_ROLES, **OF_MAPS, **OF_TIMERS}
+    return (found & set(CONSTRUCTS)) | {name for name, said in crossed.items() if re.search(said, text, re.MULTILINE)}
+
+
+def crossings(has: Iterable[str]) -> set[str]:
+    """Which two aspects a protocol has, of what it uses and the steps that its runs take."""
+    there = {name.rpartition(": ")[2] for name in has}
+    met = {aspect for aspect, names in ASPECTS.items() if there & {*names}}
+    return {f"{one} x {other}" for one, other in combinations(ASPECTS, 2) if {one, other} <= met}
 
 
 def declared(called: str, node: ast.Call) -> set[str]:
@@ -293,7 +373,10 @@ def steps_taken(request: Mapping[str, Any], world: str, labels: Iterable[str]) -
 def table(counted: Counter[str], total: int, least: int) -> list[str]:
     """How many protocols have each construct, and take each kind of step; what is below a least number is marked."""
     lines = [f"of {total} protocols, in how many (at least {least} wanted):"]
-    for title, names in (("constructs", CONSTRUCTS), ("steps", WORLDS)):
+    parts = [("constructs", CONSTRUCTS), ("steps", WORLDS)]
+    if counted["roles x maps"]:
+        parts += [("roles, maps and timers", CROSSED), ("two at once", CROSSINGS)]
+    for title, names in parts:
         lines.append(f"{title}:")
         lines += [
             f"  {'' if counted[name] >= least else 'LOW '}{name}: {counted[name]}" for name in dict.fromkeys(names)

@@ -63,6 +63,7 @@ NEEDS = {
     "quorums": Need("", ("is_quorum(",), features=frozenset({"quorums"})),
     "roles": Need("datagrams", ("roles=",), nodes=2, features=frozenset({"roles"})),
     "maps": Need("", ("Map(",), nodes=2, features=frozenset({"maps"})),
+    "crossed": Need("", ("def names_one(",), nodes=2, features=frozenset({"crossed"})),
     "timers": Need("", ("@fires(",), nodes=2, features=frozenset({"timers"})),
     "clocks": Need("datagrams", ("clock(",), nodes=2, features=frozenset({"clocks"})),
     "members": Need("datagrams", ("members=",), nodes=2, features=frozenset({"members"})),

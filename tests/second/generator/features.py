@@ -11,6 +11,7 @@ import re
 from random import Random
 from typing import TYPE_CHECKING
 
+from tests.second.generator.crossed import Crossed
 from tests.second.generator.kinds import FLAG, PROCESSES, Cell, Mail, Number
 from tests.second.generator.maps import Mapped, Maps
 from tests.second.generator.roles import Roles
@@ -68,6 +69,8 @@ class Features:
             names += Roles(self.builder).add(Random(f"{self.builder.seed} feature roles"))
         if "maps" in self.wanted:
             names += Maps(self.builder, Random(f"{self.builder.seed} feature maps")).add()
+        if "crossed" in self.wanted:
+            names += Crossed(self.builder, Random(f"{self.builder.seed} feature crossed")).add()
         if "timers" in self.wanted:
             names += self.timers(Random(f"{self.builder.seed} feature timers"))
         if "clocks" in self.wanted and self.words.world == "datagrams":

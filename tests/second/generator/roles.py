@@ -103,7 +103,9 @@ class Roles:
         """A server answers, and keeps who asked."""
         says = random.choice(("s.owner[p] == source", "s.owner[p] == NOBODY", "True", "s.served[p] > 0"))
         keeps = random.choice(("source", "m.who", "any_of(s, Client)"))
-        rival = random.choice((["    s.rival[p] = any_process(s)"], ["    s.rival[p] = source"], []))
+        among = "{c for c in processes(s, Client) if c == source or s.owner[p] == NOBODY}"
+        of_set = [f"    chosen = any_of(s, {among})", "    s.rival[p] = chosen"]
+        rival = random.choice((["    s.rival[p] = any_process(s)"], ["    s.rival[p] = source"], [], of_set))
         self.parts.append(
             ["@receives", "def on_request(s: State, p: Server, source: Client, m: REQUEST) -> None:",
              f"    yes = {says}", "    if yes and s.owner[p] == NOBODY:", f"        s.owner[p] = {keeps}", *rival,

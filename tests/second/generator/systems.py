@@ -33,11 +33,12 @@ def with_system(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_roles(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a request with as many processes of two roles as it has processes, and at least one of each."""
-    first, second = request["roles"]
-    nodes = max(2, request["nodes"])
-    few = max(1, nodes // 2) if request["skew"] else 1
-    counts = {first: few, second: nodes - few}
+    """Return a request with as many processes of its roles as it has processes, and at least one of each; of a third
+    role one."""
+    first, second, *more = request["roles"]
+    nodes = max(2 + len(more), request["nodes"])
+    few = max(1, (nodes - len(more)) // 2) if request["skew"] else 1
+    counts = {first: few, second: nodes - len(more) - few, **dict.fromkeys(more, 1)}
     return {**request, "nodes": nodes, "budgets": {**request["budgets"], **counts}}
 
 

@@ -41,6 +41,7 @@ from tests.second.generator.worlds import over_connections, over_datagrams
 
 __all__ = ["Generated", "protocol"]
 
+MORE_TRIES = 8  # of a model that is small: to find a request of which all states are explored
 HEAD = '''"""A random protocol: seed {seed}."""
 
 from __future__ import annotations
@@ -180,12 +181,13 @@ class Builder:
         transactions: it abcasts and abdelivers.
         system: which quorum system a request has; None: it counts majorities.
         roles: the roles of its processes; None: all are alike.
+        small: its request has little of its budgets, and 3 processes at least of half: two of a role that are alike.
         least, most: of some budgets how much a request has at least, and at most.
     """
 
     def __init__(self, seed: int, wanted: frozenset[str] = frozenset()) -> None:
         self.seed, self.wanted = seed, wanted
-        self.bounded = self.usual = self.transactions = False
+        self.bounded = self.usual = self.transactions = self.small = False
         self.world_budgets: set[str] = set()
         self.room: str | None = None
         self.least: dict[str, int] = {}
@@ -527,6 +529,9 @@ class Builder:
             found["least"] = {"nodes": 2, "budgets": self.least}
         if self.most:
             found["most"] = self.most
+        if self.small:
+            found["tries"] = MORE_TRIES
+            found.setdefault("least", {"nodes": Random(f"{self.seed} fewest").choice((2, 3)), "budgets": {}})
         return found
 
     @property
@@ -550,18 +555,19 @@ class Builder:
             to = f', to="{"leader" if mail.up else "follower"}"' if self.ends else ""
             mails.append(f'        Message("{mail.name}", {{{parts}}}{to}),')
         messages = ["def messages(size):", "    return [", *mails, "    ]"]
-        named = [(r.name, r.declared) for r in words.records] + [(r.name, r.declared) for r in words.rows]
-        types = ["def types(size):", f"    return {{{', '.join(f'{name!r}: {text}' for name, text in named)}}}"]
+        kinds = [(r.name, r.declared) for r in words.records] + [(r.name, r.declared) for r in words.rows]
+        types = ["def types(size):", f"    return {{{', '.join(f'{name!r}: {text}' for name, text in kinds)}}}"]
         given = ["state=state", "messages=messages", f"budgets={self.declared_budgets!r}", *self.declared]
-        given += ["types=types"] if named else []
+        given += ["types=types"] if kinds else []
         room = self.room if self.room is not None else str(8 if words.disks else 14)
         given += [f"flight=lambda size: {room}"] if room else []
         if words.world == "connections":
             given.append('world="connections"')
         whole = ["PROTOCOL = declare(", "    __name__,", *(f"    {g}," for g in given), ")"]
-        pieces = [constants, state, messages, *([types] if named else []), *self.parts, whole]
+        pieces = [constants, state, messages, *([types] if kinds else []), *self.parts, whole]
         body = "\n\n\n".join("\n".join(lines) for lines in pieces if lines) + "\n"
-        used = [n for n in NAMES if n in set(tokens(body)) and f"def {n}(" not in body]
+        named = set(tokens(body))
+        used = [n for n in NAMES if n in named and f"def {n}(" not in body]
         head = HEAD.format(seed=self.seed, names="\n    ".join(f"{n}," for n in used))
         if self.roles:
             head = head.replace("from zabcheck.language", "from typing import NewType\n\nfrom zabcheck.language", 1)

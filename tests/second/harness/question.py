@@ -27,7 +27,7 @@ READ_BY_CORE = {
     "unique_zxid": ABCAST - {"delivered"}, "delivered_stands": frozenset({"revised"}),
     "po_causal_order": ABCAST | {"abcast_by", "abcast_attempt", "abcast_after"},
 }  # fmt: skip
-DROPPED = frozenset({"abcast_by", "abcast_after"})  # where these are all that is judged (docs/reduction.md)
+DROPPED = frozenset({"abcast_by", "abcast_after"})  # where only these are judged (docs/explanation/reductions.md)
 
 
 class Question:

@@ -34,7 +34,7 @@ from zabspec.protocols.zookeeper.state import (
     WAITING,
     epoch_of,
 )
-from zabspec.protocols.zookeeper.storage import last_zxid, newest_snapshot, saved_tree
+from zabspec.protocols.zookeeper.storage import ends_a_file, last_zxid, newest_snapshot, saved_tree
 
 # The order of a text's actions is that of its names: those of other modules come from there.
 __all__ = [
@@ -163,7 +163,7 @@ def restarts_otherwise(s: State, p: Node) -> bool:
     """Whether a crash changes a server, which is none that looks for a leader and has in memory just what it reads from
     its disk when it starts, and starts. A run in which such a one crashes is one in which it does not, and has a crash
     left."""
-    if s.phase[p] != IDLE or s.refused[p] or len(s.stale_queue[p]) > 0:
+    if s.phase[p] != IDLE or s.refused[p] or len(s.stale_queue[p]) > 0 or ends_a_file(s, p):
         return True
     last = newest_snapshot(s, p, last_zxid(s))
     tree = saved_tree(s, p, last)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from zabspec.language.lang import State
 from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, PROPOSAL, SERVING, first_of
-from zabspec.protocols.zookeeper.storage import apply_txn
-from zabspec.worlds.actor import connect, send_to_follower
+from zabspec.protocols.zookeeper.storage import apply_to_tree, apply_txn, take_snapshot
+from zabspec.worlds.actor import connect, send_to_follower, spend_election
 
 
 def established(s: State) -> None:
@@ -35,3 +35,60 @@ def established(s: State) -> None:
     s.last_committed[0] = first + 1
     s.founded[1] = 1
     s.exposed[1] = s.tree[0]
+
+
+def after_snap(s: State) -> None:
+    """p0 leads epoch 3, and the others but the last have come to it by SNAP: their logs end with <1,1> where the
+    snapshot has <2,1>, too. The last is where epoch 1 has left it. From `established`, of three servers, with the walk:
+    p0 crashes; p0 and p1 elect p0; <2,1> is proposed, and logged by p0 alone, in a second file; p0 crashes; p0 and p1
+    elect p0, for which p1's <1,1> is before its committedLog, and in the first of two files: SNAP. Two elections have
+    been."""
+    come_by_snap(s)
+    serve_third_epoch(s)
+    s.committed_log[0].append(first_of(2) + 1)
+    spend_election(s)
+    spend_election(s)
+
+
+def come_by_snap(s: State) -> None:
+    """The disks and trees of epoch 3 in `after_snap`."""
+    last = s.NODES - 1
+    for p in range(s.NODES):
+        s.current_epoch[p] = 1
+        s.accepted_epoch[p] = 1
+        s.log[p].append(first_of(1) + 1)
+        apply_to_tree(s, p, first_of(1) + 1)
+    s.founded[1] = 1
+    s.exposed[1] = s.tree[0]
+    s.founded[2] = s.tree[0] | 1
+    s.exposed[2] = s.tree[0]
+    take_snapshot(s, 0)
+    s.files[0].append(1)
+    s.log[0].append(first_of(2) + 1)
+    s.files[0].append(2)
+    for p in range(last):
+        apply_to_tree(s, p, first_of(2) + 1)
+        take_snapshot(s, p)
+    s.committed_log[last].append(first_of(1) + 1)
+
+
+def serve_third_epoch(s: State) -> None:
+    """p0 leads epoch 3, all but the last server follow it, and nothing has been proposed in it."""
+    for p in range(s.NODES - 1):
+        s.current_epoch[p] = 3
+        s.accepted_epoch[p] = 3
+        s.phase[p] = SERVING
+        s.term[p] = 3
+        if p != 0:
+            s.role[p] = FOLLOWING
+            s.leader[p] = 0
+            connect(s, p, 0)
+            s.linked[0].add(p)
+            s.forwarding[0].add(p)
+            s.looping[0].add(p)
+    s.role[0] = LEADING
+    s.last_processed[0] = first_of(3)
+    s.last_proposed[0] = first_of(3)
+    s.last_committed[0] = first_of(3)
+    s.founded[3] = s.tree[0] | 1
+    s.exposed[3] = s.tree[0]

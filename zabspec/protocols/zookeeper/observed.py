@@ -36,6 +36,18 @@ def threw_up(s: State) -> None:
 
 
 @observation
+def walks(s: State) -> None:
+    """A leader reads its own log for a learner."""
+    s.walked = True
+
+
+@observation
+def skips(s: State) -> None:
+    """A leader sends a learner not all that it has itself behind what the learner has."""
+    s.skipped = True
+
+
+@observation
 def swallows(s: State) -> None:
     """LearnerHandler takes another acknowledgement for that of NEWLEADER."""
     s.swallowed = True

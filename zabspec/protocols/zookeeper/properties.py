@@ -105,6 +105,19 @@ def answers_count(s: State) -> bool:
     return True
 
 
+def one_reads_its_log(s: State) -> bool:
+    """A leader has read its log for a learner: only where it does (`walk`)."""
+    return s.walked
+
+
+@safety(over="history", witness=one_reads_its_log)
+def sync_is_whole(s: State) -> bool:
+    """What a leader reads from its log for a learner has all that the learner lacks of its tree."""
+    if s.skipped:
+        return broken("a leader has sent a learner what comes behind transactions that it has left out")
+    return True
+
+
 def one_has_crashed(s: State) -> bool:
     """A server has crashed."""
     if s.crashes_left < s.CRASHES:  # also where it starts again in the same step

@@ -67,6 +67,10 @@ def state(size: Size) -> list[Field]:
     peers = Processes(size.nodes)
     return [
         stored("log", txns, "the transaction log (FileTxnLog): what is appended and forced"),
+        stored(
+            "files", Seq(Int(0, size.proposals + 8), images, "--elections"),
+            "where its files begin, but for the first: only where they are read for learners (walk)",
+        ),
         stored("snapshot_names", Seq(zxid, images, "--elections"), "snapshot.<zxid> files (FileSnap)"),
         stored("snapshot_trees", Seq(tree, images, "--elections"), "what each of them holds"),
         stored("current_epoch", epoch, "the file currentEpoch"),
@@ -78,6 +82,7 @@ def state(size: Size) -> list[Field]:
         volatile("tree", tree, "DataTree: what is applied"),
         volatile("last_processed", zxid, "DataTree.lastProcessedZxid, which votes and ACKEPOCH carry"),
         volatile("committed_log", txns, "ZKDatabase.committedLog"),
+        volatile("hole", Bool(), "addCommittedProposal has thrown for a hole (only where it does: hole)"),
         volatile("sync_mode", OneOf("NONE", "DIFFS", "TRUNCS", "SNAPS"), "QuorumPeer.syncMode"),
         volatile("not_logged", txns, "Learner.syncWithLeader: packetsNotLogged (packetsNotCommitted before 3.9.3)"),
         volatile("committed", txns, "Learner.syncWithLeader: packetsCommitted"),
@@ -113,6 +118,8 @@ def state(size: Size) -> list[Field]:
         ghost("twice", Bool(), "two leaders were established in one epoch"),
         ghost("strayed", Bool(), "a leader gave a transaction a zxid of another epoch"),
         ghost("threw", Bool(), "a server stopped for a packet that its peer may send"),
+        ghost("walked", Bool(), "a leader has read its log for a learner"),
+        ghost("skipped", Bool(), "a leader left out what is between what a learner has and what it was sent"),
         ghost("swallowed", Bool(), "an acknowledgement was taken for that of NEWLEADER"),
     ]  # fmt: skip
 

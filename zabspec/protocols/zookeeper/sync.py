@@ -22,7 +22,7 @@ def sync_follower(s: State, l: Node, f: Node) -> None:
     startForwarding, under which nothing falls between committedLog, toBeApplied and outstandingProposals. NEWLEADER is
     queued somewhat later: what is proposed or committed between is, as the learner sees it, proposed before the choice.
 
-    Left out: forceSnapSync, which is for tests, and the walk through the log on disk (snapshotSizeFactor < 0)."""
+    Left out: forceSnapSync, which is for tests."""
     p = s.peer_last[l][f]
     own = s.last_processed[l]
     count = len(s.committed_log[l])
@@ -35,10 +35,22 @@ def sync_follower(s: State, l: Node, f: Node) -> None:
         send_ahead(s, l, f, high)
     elif p >= low and p <= high and count > 0:
         walk_committed_log(s, l, f, p)
+    elif p < low and walks_log(s, l, p):
+        walk_log(s, l, f, p)
     else:
         send_snapshot(s, l, f)
     send_to_follower(s, l, f, NEWLEADER())
     s.unsettled[l].add(f)
+
+
+def walks_log(s: State, l: Node, p: int) -> bool:
+    """Whether its log on the disk is read for the learner. Not where snapshotSizeFactor is below 0; by default it is
+    0.33, and that is the variant `walk`."""
+    return False
+
+
+def walk_log(s: State, l: Node, f: Node, p: int) -> None:
+    """What is sent then (`walk`)."""
 
 
 def truncates_ahead(s: State, l: Node, p: int) -> bool:

@@ -10,6 +10,7 @@ from zabspec.protocols.zookeeper.leader import *
 from zabspec.protocols.zookeeper.learner import *
 from zabspec.protocols.zookeeper.mutants import *
 from zabspec.protocols.zookeeper.observed import *
+from zabspec.protocols.zookeeper.production import *
 from zabspec.protocols.zookeeper.properties import *
 from zabspec.protocols.zookeeper.release_34 import *
 from zabspec.protocols.zookeeper.releases import *
@@ -55,10 +56,11 @@ PROTOCOL = declare(
     world="connections",
     elects=("current_epoch", "last_processed"),
     starts=[
-        Start("established", "epoch 1 is led by p0, one transaction is everywhere, and one is proposed", established)
+        Start("established", "epoch 1 is led by p0, one transaction is everywhere, and one is proposed", established),
+        Start("after-snap", "p0 leads epoch 3, to which p1 has come by SNAP, and p2 is still in epoch 1", after_snap),
     ],
     flight=flight,
-    variants=[*RELEASES, *REPAIRS, *COARSE, *MUTANTS],
+    variants=[*RELEASES, *REPAIRS, *PRODUCTION_REPAIRS, *COARSE, *MUTANTS, *PRODUCTION],
     releases=SAME,
     leaders_weigh="FastLeaderElection.totalOrderPredicate",
 )

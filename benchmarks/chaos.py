@@ -1,0 +1,120 @@
+"""Run free-running ensembles one after another, hold their records against the releases' texts, and write the table.
+
+    python benchmarks/chaos.py record FOLDER --releases 3.9.5,3.9.3 --runs 100 --until 21:00
+    python benchmarks/chaos.py explain FOLDER
+    python benchmarks/chaos.py table FOLDER > benchmarks/results/conform.md
+
+A run that its folder has is not done again: each step can be broken off and resumed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ZABCHECK = [sys.executable, "-m", "zabcheck"]
+
+
+def record(folder: Path, releases: list[str], runs: int, seconds: float, writes: int, until: str) -> None:
+    """One run after the other, the releases in turn; a seed is the number of the run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for k in range(runs):
+        release, seed = releases[k % len(releases)], k + 1
+        place = folder / f"{release}-{seed}"
+        if place.exists():
+            continue
+        if until and time.strftime("%H:%M") >= until:
+            return
+        words = ["chaos", "--release", release, "--seed", str(seed), "--seconds", str(seconds), "--record-only"]
+        done = subprocess.run(
+            [*ZABCHECK, *words, "--writes", str(writes), "--output", str(place)], capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        print(place.name, done.returncode, (done.stderr.strip().splitlines() or [""])[-1][:150], flush=True)
+
+
+def explain(folder: Path, limit: float, names: list[str]) -> None:
+    """Hold each record that is whole against its release's text."""
+    for place in sorted(folder.iterdir(), key=order):
+        out = place / "conform.json"
+        if not (place / "record.jsonl").exists() or out.exists() or (names and place.name not in names):
+            continue
+        if '"what": "end"' not in (place / "record.jsonl").read_text()[-200:]:
+            continue
+        words = ["conform", str(place / "record.jsonl"), "--time-limit", str(limit), "--json"]
+        done = subprocess.run([*ZABCHECK, *words], capture_output=True, text=True, check=False)
+        if done.stdout.startswith("{"):
+            out.write_text(done.stdout)
+        said = json.loads(out.read_text()) if out.exists() else {}
+        print(place.name, said.get("verdict"), said.get("cpu_seconds"), said.get("why"), said.get("at"), flush=True)
+
+
+def order(place: Path) -> tuple[int, str]:
+    seed = place.name.rpartition("-")[2]
+    return (int(seed) if seed.isdigit() else 0, place.name)
+
+
+def rows(folder: Path) -> Iterator[tuple[str, int, dict[str, Any], dict[str, int]]]:
+    """Of each run its release, its seed, what `conform` says, and how many answers of each kind clients got."""
+    for place in sorted(folder.iterdir(), key=order):
+        if not (place / "conform.json").exists():
+            continue
+        release, _, seed = place.name.rpartition("-")
+        answers: dict[str, int] = {}
+        for text in (place / "record.jsonl").read_text().splitlines():
+            if '"answered"' in text:
+                said = json.loads(text)["outcome"]
+                answers[said] = answers.get(said, 0) + 1
+        yield release, int(seed), json.loads((place / "conform.json").read_text()), answers
+
+
+def table(folder: Path) -> str:
+    """The table in Markdown, a run a line."""
+    out = [
+        "| seed | release | epochs | DIFF | TRUNC | SNAP | acknowledged | observations | verdict | breaks | CPU-s |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for release, seed, said, answers in rows(folder):
+        syncs = said["syncs"]
+        verdict = said["verdict"]
+        if said["at"] is not None:
+            verdict += f": line {said['at']['line']}, {said['at']['observation']}"
+        elif said["why"]:
+            verdict += f": {said['why']}"
+        broken = ", ".join(f"`{b['property']}`" for b in said["broken"])
+        cells = [
+            seed, release, said["epochs"], *(syncs.get(kind, 0) for kind in ("DIFF", "TRUNC", "SNAP")),
+            answers.get("acknowledged", 0), f"{said['observations']:,}", verdict, broken, said["cpu_seconds"],
+        ]  # fmt: skip
+        out.append("| " + " | ".join(str(c) for c in cells) + " |")
+    return "\n".join(out)
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    words.add_argument("what", choices=("record", "explain", "table"))
+    words.add_argument("folder", type=Path)
+    words.add_argument("--releases", default="3.9.5,3.9.3,3.9.2,3.6.0")
+    words.add_argument("--runs", type=int, default=100)
+    words.add_argument("--seconds", type=float, default=60.0)
+    words.add_argument("--writes", type=int, default=1000)
+    words.add_argument("--until", default="", help="HH:MM at which no new run begins")
+    words.add_argument("--limit", type=float, default=300.0, help="seconds of one search")
+    words.add_argument("--only", default="", help="names of runs to explain, with commas")
+    said = words.parse_args()
+    if said.what == "record":
+        record(said.folder, said.releases.split(","), said.runs, said.seconds, said.writes, said.until)
+    elif said.what == "explain":
+        explain(said.folder, said.limit, [n for n in said.only.split(",") if n])
+    else:
+        print(table(said.folder))
+
+
+if __name__ == "__main__":
+    main()

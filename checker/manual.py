@@ -1,0 +1,226 @@
+"""Find, read and search the pages of the documentation, in the source tree or where the installation put them."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import site
+import sysconfig
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from checker.errors import RequestError
+
+__all__ = ["KINDS", "ManualPage", "SearchResult", "Section", "folder", "page_named", "pages", "search"]
+
+# The folders of pages, in the order in which they are listed, each with its heading.
+KINDS = {
+    "tutorials": "Tutorials", "how-to": "How to", "reference": "Reference", "explanation": "Explanation",
+    "": "Pages by topic", "findings": "Findings in ZooKeeper", "decisions": "Decision records",
+}  # fmt: skip
+INDEX = "README"
+FENCE = re.compile(r" *(```|~~~)")
+HEADING = re.compile(r"(#{1,6}) (.+)")
+COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
+MARKUP = re.compile(r"[`*]|\[([^]]*)\]\([^)]*\)|^[|>#\s-]+")
+WORD = re.compile(r"[^\W_]+")
+ENDING = re.compile(r"(ing|ed|es|s|e)$")
+SHORT = 4  # letters: a word as short as this is searched for as it is
+COMMON = frozenset(
+    WORD.findall(
+        "a an and are as at be by can do does for from has have how i if in is it my of on or should that the then "
+        "this to was what when where which who why will with you your"
+    )
+)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page, from a heading to the next.
+
+    Attributes:
+        page: the topic of its page.
+        heading: without marks; of a text before any heading: the topic.
+        level: of the heading, from 1.
+        text: Markdown, heading included.
+    """
+
+    page: str
+    heading: str
+    level: int
+    text: str
+
+    @property
+    def anchor(self) -> str:
+        """The section's name in links."""
+        return re.sub(r"[^\w\- ]", "", self.heading.lower()).replace(" ", "-")
+
+    @property
+    def topic(self) -> str:
+        """What `zabcheck docs` shows it by."""
+        return f"{self.page}#{self.anchor}" if self.level > 1 else self.page
+
+    @cached_property
+    def words(self) -> str:
+        """Its words, in small letters, each after a space."""
+        return spaced(self.text)
+
+    @cached_property
+    def terms(self) -> dict[str, str]:
+        """What its tables explain: the second cell of a row by the first, in small letters."""
+        rows = re.findall(r"^\| *[`*]*([^|`*]+?)[`*]* *\|([^|]+)", self.text, flags=re.MULTILINE)
+        return {first.lower(): MARKUP.sub(lambda found: found[1] or "", second).strip() for first, second in rows}
+
+    def excerpt(self, words: Sequence[str]) -> str:
+        """Return what a search shows of the section: a table's row that explains a word, or the beginning."""
+        explained = (f"{word}: {self.terms[word]}" for word in words if word in self.terms)
+        return next(explained, self.beginning or self.heading)
+
+    @property
+    def beginning(self) -> str:
+        """The first line of prose below the heading."""
+        for line in self.text.splitlines()[1:]:
+            if re.match(r"[\w`*\[(]", line):
+                return MARKUP.sub(lambda found: found[1] or "", line)
+        return ""
+
+
+@dataclass(frozen=True)
+class ManualPage:
+    """A page of the documentation.
+
+    Attributes:
+        topic: its path below the folder of pages, without the suffix.
+        path: its file: Markdown, or a notebook.
+    """
+
+    topic: str
+    path: Path
+
+    @property
+    def kind(self) -> str:
+        """The folder in which it lies: a key of KINDS."""
+        return self.topic.rpartition("/")[0]
+
+    @cached_property
+    def text(self) -> str:
+        """The page as Markdown, without comments; a notebook's code in fences."""
+        text = self.path.read_text(encoding="utf-8")
+        if self.path.suffix == ".ipynb":
+            cells = ((cell["cell_type"], "".join(cell["source"])) for cell in json.loads(text)["cells"])
+            text = "\n\n".join(source if kind == "markdown" else f"```python\n{source}\n```" for kind, source in cells)
+        return COMMENT.sub("", text)
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """The page cut before each heading; a mark inside a fence is none."""
+        parts: list[tuple[str, int, list[str]]] = []
+        fence = ""
+        for line in self.text.splitlines():
+            mark = FENCE.match(line)
+            if mark and fence in ("", mark[1]):
+                fence = "" if fence else mark[1]
+            heading = None if fence else HEADING.match(line)
+            if heading:
+                parts.append((re.sub(r"[`*]", "", heading[2]), len(heading[1]), []))
+            elif not parts:
+                parts.append((self.topic, 1, []))
+            parts[-1][2].append(line)
+        return tuple(Section(self.topic, name, level, "\n".join(lines).strip()) for name, level, lines in parts)
+
+    @property
+    def title(self) -> str:
+        """The first heading."""
+        return self.sections[0].heading if self.sections else self.topic
+
+
+def folder() -> Path:
+    """Return the folder of the pages: beside the packages, or where the installation put it.
+
+    Raises:
+        RequestError: the pages are not installed.
+    """
+    bases = [Path(sysconfig.get_path("data")), Path(site.getuserbase())]
+    for each in (Path(__file__).parents[1] / "docs", *(base / "share" / "doc" / "zabcheck" for base in bases)):
+        if (each / f"{INDEX}.md").is_file():
+            return each
+    raise RequestError("the pages are not installed: share/doc/zabcheck is not there")
+
+
+def pages(where: Path) -> list[ManualPage]:
+    """Return every page in a folder but the indexes of its subfolders, in the order of KINDS, then by topic."""
+    found = []
+    for kind in KINDS:
+        paths = [path for path in (where / kind).glob("*") if path.suffix in (".md", ".ipynb")]
+        topics = {path: path.relative_to(where).with_suffix("").as_posix() for path in paths}
+        found += [ManualPage(topics[p], p) for p in sorted(paths) if p.stem != INDEX or not kind]
+    return found
+
+
+def page_named(topic: str, where: Sequence[ManualPage]) -> ManualPage | None:
+    """Return the page with a topic, or with a last part of one that no other page has; a suffix may follow it."""
+    name = re.sub(r"\.(md|ipynb)$", "", topic.lower().removeprefix("docs/"))
+    exact = [page for page in where if page.topic.lower() == name]
+    last = exact or [page for page in where if page.topic.lower().rpartition("/")[2] == name]
+    return last[0] if len(last) == 1 else None
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search found.
+
+    Attributes:
+        words: those that were searched for, in small letters.
+        complete: some section has all of the words.
+        sections: those that have at least half of the words, best first.
+    """
+
+    words: tuple[str, ...]
+    complete: bool
+    sections: tuple[Section, ...]
+
+
+def search(words: Sequence[str], where: Sequence[ManualPage]) -> SearchResult:
+    """Return the sections that have at least half of some words, best first.
+
+    A word stands for every word that begins like it (`checks` for `checked`), whatever its case. Words such as `the`
+    are not searched for, unless there is no other. A word counts more the fewer sections have it, and in a heading or
+    where a table explains it; a section counts more the more of the words it has.
+    """
+    every = tuple(dict.fromkeys(part.lower() for word in words for part in WORD.findall(word)))
+    wanted = tuple(word for word in every if word not in COMMON) or every
+    found = [(page, section) for page in where for section in page.sections]
+    counts = {word: [occurrences(word, page, section) for page, section in found] for word in wanted}
+    rarity = {word: math.log(1 + len(found) / (1 + sum(map(bool, counts[word])))) for word in wanted}
+    had = [sum(counts[word][k] > 0 for word in wanted) for k in range(len(found))]
+    scores = {
+        k: sum(rarity[word] * counts[word][k] for word in wanted) * (had[k] / len(wanted)) ** 2 * weight(found[k][0])
+        for k in range(len(found))
+        if had[k] and 2 * had[k] >= len(wanted)
+    }
+    best = sorted(scores, key=lambda k: -scores[k])
+    return SearchResult(wanted, len(wanted) in had, tuple(found[k][1] for k in best))
+
+
+def occurrences(word: str, page: ManualPage, section: Section) -> float:
+    """Return how much a section has of a word: between 0 and 1 for its text, more if a heading or a table has it."""
+    stem = ENDING.sub("", word) if len(word) > SHORT else word
+    count = section.words.count(f" {stem}")
+    heading = f" {stem}" in spaced(section.heading)
+    title = f" {stem}" in spaced(page.title)
+    explained = word in section.terms
+    return count / (count + 0.5 + len(section.words) / 900) + 1.5 * (heading + explained) + 0.7 * title
+
+
+def spaced(text: str) -> str:
+    """Return the words of a text in small letters, each after a space."""
+    return "".join(f" {word}" for word in WORD.findall(text.lower()))
+
+
+def weight(page: ManualPage) -> float:
+    """Return the weight of a page among others: what records reasons, measurements or entries comes later."""
+    later = page.kind == "decisions" or page.topic in ("gallery", "mutants", "reference/gallery")
+    return 0.5 if later else 1.0

@@ -1,0 +1,159 @@
+"""Push-pull gossip: who knows a rumor tells it so often by itself, and who does not asks.
+
+    zabcheck --protocol gossip.py
+    zabcheck --protocol gossip.py --live                        everybody comes to know
+    zabcheck --protocol gossip.py --live --variant push-only    who does not know does not ask
+    zabcheck --protocol gossip.py --variant parrot              an answer says more than is known
+
+A process calls one other at a time, in any order, but everyone before anyone again.
+"""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    NOBODY, Bool, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, Processes, Size, Variant, action,
+    any_of, declare, ghost, observation, progress, receives, safety, send, stored,
+)  # fmt: skip
+
+
+class CALL(MessageType):
+    knows: bool
+
+
+class ANSWER(MessageType):
+    knows: bool
+
+
+class State(Fields):
+    knows: Each[Node, bool]
+    calling: Each[Node, bool]
+    told: Each[Node, int]
+    uncalled: Each[Node, set[Node]]
+    origin: Node
+    learned: set[Node]
+    FANOUT: int
+    rumors_left: int
+
+
+def state(size: Size) -> list[Field]:
+    everyone = Processes(size.nodes)
+    return [
+        stored("knows", Bool(), "it has heard the rumor"),
+        stored("calling", Bool(), "it waits for an answer"),
+        stored("told", Int(0, size.fanout), "how often it has told the rumor by itself"),
+        stored("uncalled", everyone, "whom it has not called in this round"),
+        ghost("origin", NodeId.of(size.nodes), "who began"),
+        ghost("learned", everyone, "who has learned the rumor"),
+    ]
+
+
+def messages(size: Size) -> list[Message]:
+    return [Message("CALL", {"knows": Bool()}), Message("ANSWER", {"knows": Bool()})]
+
+
+def begin_round(s: State, p: Node) -> None:
+    for q in range(s.NODES):
+        if q != p:
+            s.uncalled[p].add(q)
+
+
+def on_start(s: State, p: Node) -> None:
+    begin_round(s, p)
+
+
+@action(budget="rumors")
+def invent(s: State, p: Node) -> None:
+    begins(s, p)
+    learn(s, p)
+
+
+def learn(s: State, p: Node) -> None:
+    if not s.knows[p]:
+        s.knows[p] = True
+        learns(s, p)
+
+
+def wants(s: State, p: Node) -> bool:
+    """Who knows pushes, so often and no more; who does not pulls."""
+    return not s.knows[p] or s.told[p] < s.FANOUT
+
+
+def may_call(s: State, p: Node) -> bool:
+    return not s.calling[p] and wants(s, p)
+
+
+@action(when=may_call)
+def call(s: State, p: Node) -> None:
+    q = any_of(s, s.uncalled[p])
+    s.uncalled[p].discard(q)
+    if len(s.uncalled[p]) == 0:
+        begin_round(s, p)
+    if s.knows[p]:
+        s.told[p] += 1
+    s.calling[p] = True
+    send(s, p, q, CALL(knows=s.knows[p]))
+
+
+def answer(s: State, p: Node) -> bool:
+    return s.knows[p]
+
+
+@receives
+def on_call(s: State, p: Node, source: Node, m: CALL) -> None:
+    if m.knows:
+        learn(s, p)
+    send(s, p, source, ANSWER(knows=answer(s, p)))
+
+
+@receives
+def on_answer(s: State, p: Node, m: ANSWER) -> None:
+    s.calling[p] = False
+    if m.knows:
+        learn(s, p)
+
+
+@observation
+def begins(s: State, p: Node) -> None:
+    s.origin = p
+
+
+@observation
+def learns(s: State, p: Node) -> None:
+    s.learned.add(p)
+
+
+def two_know(s: State) -> bool:
+    """Two processes know the rumor."""
+    return len(s.learned) > 1
+
+
+@safety(over="history", witness=two_know)
+def from_somebody(s: State) -> bool:
+    """Nobody knows a rumor that nobody began."""
+    return len(s.learned) == 0 or s.origin != NOBODY
+
+
+@progress
+def learned_by_all(s: State, p: Node) -> bool:
+    """Once somebody has begun a rumor, everybody comes to know it."""
+    return s.rumors_left == 0 and not s.knows[p]
+
+
+def only_push(s: State, p: Node) -> bool:
+    return s.knows[p] and s.told[p] < s.FANOUT
+
+
+def always_yes(s: State, p: Node) -> bool:
+    return True
+
+
+PROTOCOL = declare(
+    __name__,
+    state=state,
+    messages=messages,
+    budgets={"rumors": 1, "fanout": 1},
+    variants=[
+        Variant("push-only", "who does not know the rumor does not call", {"wants": only_push}),
+        Variant("parrot", "an answer says that the rumor is known", {"answer": always_yes}),
+    ],
+)

@@ -1,0 +1,237 @@
+"""A transaction over shards: a coordinator locks all of them, then commits or aborts; who finds a lock taken refuses.
+
+    zabcheck --protocol sharded_commit.py
+    zabcheck --protocol sharded_commit.py --crashes 1
+    zabcheck --protocol sharded_commit.py --live                         no lock is kept for ever
+    zabcheck --protocol sharded_commit.py --live --variant forgetful     a shard locks for what it knows to be over
+    zabcheck --protocol sharded_commit.py --variant sharing              a lock that is taken is taken over
+
+Each coordinator has one transaction. A coordinator that is down keeps its locks: two-phase commit blocks.
+"""
+
+from __future__ import annotations
+
+from typing import NewType
+
+from zabcheck.language import (
+    NOBODY, NODE, Bool, Each, Field, Fields, Message, MessageType, Node, NodeId, OneOf, Processes, Seq, SeqOf, Size,
+    Variant, action, broken, declare, ghost, is_down, observation, processes, progress, receives, safety,
+    send, stored, volatile,
+)  # fmt: skip
+
+Coordinator = NewType("Coordinator", Node)
+Shard = NewType("Shard", Node)
+
+IDLE, ASKING, COMMITTED, ABORTED = range(4)
+
+
+class PREPARE(MessageType): ...
+
+
+class VOTE(MessageType):
+    yes: bool
+
+
+class DECISION(MessageType):
+    commit: bool
+
+
+class ASK(MessageType): ...
+
+
+class State(Fields):
+    phase: Each[Coordinator, int]
+    agreed: Each[Coordinator, set[Shard]]
+    lock: Each[Shard, Coordinator]
+    finished: Each[Shard, set[Coordinator]]
+    commits: Each[Node, SeqOf[Coordinator]]
+    aborts: Each[Node, set[Coordinator]]
+    SHARD: int
+
+
+def state(size: Size) -> list[Field]:
+    one, some = NodeId.of(size.nodes, "coordinator"), Processes(size.nodes, "coordinator")
+    return [
+        stored("phase", OneOf("IDLE", "ASKING", "COMMITTED", "ABORTED"), "of its transaction", of="coordinator"),
+        volatile("agreed", Processes(size.nodes, "shard"), "who has locked", of="coordinator"),
+        stored("lock", one, "for whose transaction it is locked", of="shard"),
+        stored("finished", some, "the decisions it has heard", of="shard"),
+        ghost("commits", Seq(one, size.coordinator), "what it committed, in order", NODE),
+        ghost("aborts", some, "what it aborted", NODE),
+    ]
+
+
+def messages(size: Size) -> list[Message]:
+    return [
+        Message("PREPARE", {}), Message("VOTE", {"yes": Bool()}), Message("DECISION", {"commit": Bool()}),
+        Message("ASK", {}),
+    ]  # fmt: skip
+
+
+def is_idle(s: State, p: Coordinator) -> bool:
+    return s.phase[p] == IDLE
+
+
+@action(when=is_idle)
+def begin(s: State, p: Coordinator) -> None:
+    s.phase[p] = ASKING
+    for q in processes(s, Shard):
+        send(s, p, q, PREPARE())
+
+
+def is_asking(s: State, p: Coordinator) -> bool:
+    return s.phase[p] == ASKING
+
+
+@action(when=is_asking)
+def give_up(s: State, p: Coordinator) -> None:
+    """A vote is late."""
+    decide(s, p, False)
+
+
+def decide(s: State, p: Coordinator, commit: bool) -> None:
+    s.phase[p] = COMMITTED if commit else ABORTED
+    for q in processes(s, Shard):
+        send(s, p, q, DECISION(commit=commit))
+
+
+def may_lock(s: State, p: Shard, c: Coordinator) -> bool:
+    return s.lock[p] == NOBODY and c not in s.finished[p]
+
+
+@receives
+def on_prepare(s: State, p: Shard, source: Coordinator, m: PREPARE) -> None:
+    yes = may_lock(s, p, source)
+    if yes:
+        s.lock[p] = source
+    send(s, p, source, VOTE(yes=yes))
+
+
+@receives
+def on_vote(s: State, p: Coordinator, source: Shard, m: VOTE) -> None:
+    if s.phase[p] == ASKING:
+        if m.yes:
+            s.agreed[p].add(source)
+        if not m.yes:
+            decide(s, p, False)
+        elif len(s.agreed[p]) == s.SHARD:
+            decide(s, p, True)
+
+
+@receives
+def on_decision(s: State, p: Shard, source: Coordinator, m: DECISION) -> None:
+    if source not in s.finished[p]:
+        s.finished[p].add(source)
+        if s.lock[p] == source:
+            s.lock[p] = NOBODY
+        applied(s, p, source, m.commit)
+
+
+@receives
+def on_ask(s: State, p: Coordinator, source: Shard, m: ASK) -> None:
+    if s.phase[p] == COMMITTED or s.phase[p] == ABORTED:
+        send(s, p, source, DECISION(commit=s.phase[p] == COMMITTED))
+
+
+def on_recovery_coordinator(s: State, p: Coordinator) -> None:
+    """What was not decided is aborted; nobody may have heard."""
+    if s.phase[p] != IDLE:
+        decide(s, p, s.phase[p] == COMMITTED)
+
+
+def on_recovery_shard(s: State, p: Shard) -> None:
+    if s.lock[p] != NOBODY:
+        send(s, p, s.lock[p], ASK())
+
+
+@observation
+def applied(s: State, p: Shard, c: Coordinator, commit: bool) -> None:
+    if commit:
+        s.commits[p].append(c)
+    else:
+        s.aborts[p].add(c)
+
+
+def someone_committed(s: State) -> bool:
+    """A shard has committed a transaction."""
+    for p in processes(s, Shard):
+        if len(s.commits[p]) > 0:
+            return True
+    return False
+
+
+@safety(over="history", witness=someone_committed)
+def atomicity(s: State) -> bool:
+    """No shard commits a transaction that another aborts."""
+    for p in processes(s, Shard):
+        for q in processes(s, Shard):
+            for c in s.commits[p]:
+                if c in s.aborts[q]:
+                    return broken(f"p{p} has committed the transaction of p{c}, and p{q} has aborted it")
+    return True
+
+
+def two_committed(s: State) -> bool:
+    """A shard has committed two transactions."""
+    for p in processes(s, Shard):
+        if len(s.commits[p]) > 1:
+            return True
+    return False
+
+
+def before(s: State, p: Shard, c: Coordinator, d: Coordinator) -> bool:
+    """Whether c has committed at p, and d not before."""
+    for k in range(len(s.commits[p])):
+        if s.commits[p][k] == c:
+            return True
+        if s.commits[p][k] == d:
+            return False
+    return False
+
+
+@safety(over="history", witness=two_committed)
+def one_order(s: State) -> bool:
+    """Two transactions commit in one order at all shards that have both."""
+    for p in processes(s, Shard):
+        for q in processes(s, Shard):
+            for c in s.commits[p]:
+                for d in s.commits[p]:
+                    if c != d and c in s.commits[q] and d in s.commits[q] and before(s, p, c, d) and before(s, q, d, c):
+                        return broken(f"p{p} commits p{c} before p{d}, and p{q} the other way round")
+    return True
+
+
+@progress
+def unlocked(s: State, p: Node) -> bool:
+    """No lock is kept for ever by a coordinator that is up."""
+    for q in processes(s, Shard):
+        if q == p and s.lock[q] != NOBODY and not is_down(s, q) and not is_down(s, s.lock[q]):
+            return True
+    return False
+
+
+def any_lock(s: State, p: Shard, c: Coordinator) -> bool:
+    return c not in s.finished[p]
+
+
+def unless_locked(s: State, p: Shard, c: Coordinator) -> bool:
+    return s.lock[p] == NOBODY
+
+
+def abort_always(s: State, p: Coordinator) -> None:
+    if s.phase[p] != IDLE:
+        decide(s, p, False)
+
+
+PROTOCOL = declare(
+    __name__,
+    roles={"coordinator": 2, "shard": 2},
+    state=state,
+    messages=messages,
+    budgets={"crashes": 1},
+    variants=[
+        Variant("sharing", "a lock is taken over", {"may_lock": any_lock}),
+        Variant("forgetful", "a shard locks for what it knows to be over", {"may_lock": unless_locked}),
+        Variant("aborting", "a coordinator that recovers aborts", {"on_recovery_coordinator": abort_always}),
+    ],
+)

@@ -1,0 +1,262 @@
+"""A work queue with leases: a job whose worker is not heard of goes to another, and earlier results are not kept.
+
+    zabcheck --protocol work_queue.py
+    zabcheck --protocol work_queue.py --worker 3 --jobs 2
+    zabcheck --protocol work_queue.py --live                        every job is done
+    zabcheck --protocol work_queue.py --live --variant trusting     a lease does not end with its worker
+    zabcheck --protocol work_queue.py --variant unfenced            the store takes every result
+
+Each lease of a job has a number. A worker that is slow goes on all the same, so that two may work at one job.
+"""
+
+from __future__ import annotations
+
+from typing import NewType
+
+from zabcheck.language import (
+    NOBODY, Each, Field, Fields, Int, Message, MessageType, Node, NodeId, OneOf, Processes, SetOf, Size, Variant,
+    action, any_of, broken, choose, declare, environment, environment_step, ghost, observation, only, processes,
+    progress, receives, safety, send, stored,
+)  # fmt: skip
+
+Worker = NewType("Worker", Node)
+Queue = NewType("Queue", Node)
+Store = NewType("Store", Node)
+
+IDLE, ASKING, WORKING, STORING = range(4)
+
+
+class TAKE(MessageType): ...
+
+
+class EMPTY(MessageType): ...
+
+
+class LEASE(MessageType):
+    job: int
+    number: int
+
+
+class RESULT(MessageType):
+    job: int
+    number: int
+
+
+class STORED(MessageType):
+    job: int
+    number: int
+
+
+class DONE(MessageType):
+    job: int
+    number: int
+
+
+class State(Fields):
+    gone: set[Worker]
+    mode: Each[Worker, int]
+    job: Each[Worker, int]
+    number: Each[Worker, int]
+    holder: Each[Queue, Each[int, Worker]]
+    leases: Each[Queue, Each[int, int]]
+    done: Each[Queue, set[int]]
+    latest: Each[Store, Each[int, int]]
+    completed: Each[int, int]
+    effective: Each[int, int]
+    JOBS: int
+    WORKER: int
+
+
+def state(size: Size) -> list[Field]:
+    job = Int(0, size.jobs - 1)
+    number = Int(0, size.expiries + 2 * size.deaths + 1, "--expiries")
+    return [
+        environment("gone", Processes(size.nodes, "worker"), "who has died"),
+        stored("mode", OneOf("IDLE", "ASKING", "WORKING", "STORING"), "what it does", of="worker"),
+        stored("job", job, "the job that it has", of="worker"),
+        stored("number", number, "the number of its lease", of="worker"),
+        stored("holder", NodeId.of(size.nodes, "worker"), "who has a job", size.jobs, of="queue"),
+        stored("leases", number, "how often it was given away", size.jobs, of="queue"),
+        stored("done", SetOf(size.jobs), "the jobs that are done", of="queue"),
+        stored("latest", number, "the number of the result that it has", size.jobs, of="store"),
+        ghost("completed", number, "under which lease a job was completed", size.jobs),
+        ghost("effective", number, "and whose result is kept", size.jobs),
+    ]
+
+
+def messages(size: Size) -> list[Message]:
+    lease = {"job": Int(0, size.jobs - 1), "number": Int(0, size.expiries + 2 * size.deaths + 1)}
+    return [Message("TAKE", {}), Message("EMPTY", {})] + [
+        Message(name, lease) for name in ("LEASE", "RESULT", "STORED", "DONE")
+    ]
+
+
+def others_live(s: State) -> bool:
+    return len(s.gone) + 1 < s.WORKER
+
+
+@environment_step(when=others_live, budget="deaths", everywhere=True)
+def die(s: State) -> None:
+    s.gone.add(any_of(s, Worker))
+
+
+def is_idle(s: State, p: Worker) -> bool:
+    return s.mode[p] == IDLE and p not in s.gone
+
+
+@action(when=is_idle)
+def take(s: State, p: Worker) -> None:
+    s.mode[p] = ASKING
+    send(s, p, only(s, Queue), TAKE())
+
+
+@receives
+def on_take(s: State, p: Queue, source: Worker, m: TAKE) -> None:
+    given = False
+    for j in range(s.JOBS):
+        if not given and j not in s.done[p] and s.holder[p][j] == NOBODY:
+            given = True
+            s.holder[p][j] = source
+            s.leases[p][j] += 1
+            send(s, p, source, LEASE(job=j, number=s.leases[p][j]))
+    if not given:
+        send(s, p, source, EMPTY())
+
+
+@receives
+def on_empty(s: State, p: Worker, m: EMPTY) -> None:
+    s.mode[p] = IDLE
+
+
+@receives
+def on_lease(s: State, p: Worker, m: LEASE) -> None:
+    s.mode[p] = WORKING
+    s.job[p] = m.job
+    s.number[p] = m.number
+
+
+def has_job(s: State, p: Worker) -> bool:
+    return s.mode[p] == WORKING and p not in s.gone
+
+
+@action(when=has_job)
+def work(s: State, p: Worker) -> None:
+    s.mode[p] = STORING
+    send(s, p, only(s, Store), RESULT(job=s.job[p], number=s.number[p]))
+
+
+def fresh(s: State, p: Store, job: int, number: int) -> bool:
+    return number >= s.latest[p][job]
+
+
+@receives
+def on_result(s: State, p: Store, source: Worker, m: RESULT) -> None:
+    if fresh(s, p, m.job, m.number):
+        s.latest[p][m.job] = m.number
+        keeps(s, p, m.job, m.number)
+    send(s, p, source, STORED(job=m.job, number=m.number))
+
+
+@receives
+def on_stored(s: State, p: Worker, m: STORED) -> None:
+    if p not in s.gone:
+        s.mode[p] = IDLE
+        send(s, p, only(s, Queue), DONE(job=m.job, number=m.number))
+
+
+def is_current(s: State, p: Queue, job: int, number: int) -> bool:
+    return number == s.leases[p][job]
+
+
+@receives
+def on_done(s: State, p: Queue, m: DONE) -> None:
+    if m.job not in s.done[p] and is_current(s, p, m.job, m.number):
+        s.done[p].add(m.job)
+        completes(s, p, m.job, m.number)
+
+
+@action(budget="expiries")
+def expire(s: State, p: Queue) -> None:
+    """A worker is slow."""
+    s.holder[p][choose(s, s.JOBS)] = NOBODY
+
+
+def is_lost(s: State, p: Queue, job: int) -> bool:
+    return s.holder[p][job] in s.gone and job not in s.done[p]
+
+
+def one_is_lost(s: State, p: Queue) -> bool:
+    for j in range(s.JOBS):
+        if is_lost(s, p, j):
+            return True
+    return False
+
+
+@action(when=one_is_lost)
+def expire_lost(s: State, p: Queue) -> None:
+    """A worker has died."""
+    for j in range(s.JOBS):
+        if is_lost(s, p, j):
+            s.holder[p][j] = NOBODY
+
+
+@observation
+def keeps(s: State, p: Store, job: int, number: int) -> None:
+    s.effective[job] = number
+
+
+@observation
+def completes(s: State, p: Queue, job: int, number: int) -> None:
+    s.completed[job] = number
+
+
+def second_completes(s: State) -> bool:
+    """A job is completed under its second lease."""
+    for j in range(s.JOBS):
+        if s.completed[j] > 1:
+            return True
+    return False
+
+
+@safety(over="history", witness=second_completes)
+def one_effective(s: State) -> bool:
+    """The result of a job that is completed is that of the lease under which it was."""
+    for j in range(s.JOBS):
+        if s.completed[j] > 0 and s.effective[j] != s.completed[j]:
+            return broken(f"job {j} was completed under lease {s.completed[j]}, and has the result of {s.effective[j]}")
+    return True
+
+
+@progress
+def all_done(s: State, p: Node) -> bool:
+    """Every job is done."""
+    for q in processes(s, Queue):
+        if q == p and len(s.done[q]) < s.JOBS:
+            return True
+    return False
+
+
+def take_all(s: State, p: Store, job: int, number: int) -> bool:
+    return True
+
+
+def take_late(s: State, p: Queue, job: int, number: int) -> bool:
+    return True
+
+
+def never(s: State, p: Queue, job: int) -> bool:
+    return False
+
+
+PROTOCOL = declare(
+    __name__,
+    roles={"worker": 2, "queue": 1, "store": 1},
+    state=state,
+    messages=messages,
+    budgets={"jobs": 1, "expiries": 1, "deaths": 1},
+    variants=[
+        Variant("unfenced", "the store takes every result", {"fresh": take_all}),
+        Variant("lenient", "a job is completed under an earlier lease, too", {"is_current": take_late}),
+        Variant("trusting", "a lease does not end with its worker", {"is_lost": never}),
+    ],
+)

@@ -1,0 +1,137 @@
+"""`zabcheck docs`: the pages listed, shown and searched."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from checker import manual
+from checker.cli import main
+
+PAGES = {
+    "README.md": "# The pages\n\nBegin here.\n",
+    "CONTRIBUTING.md": "# Contributing\n\nSet it up.\n",
+    "how-to/ci.md": "# Check in CI\n\nRun it on every change.\n\n## The baseline\n\nKnown violations stay.\n\n"
+    "```sh\n# Not a heading\nzabcheck check\n```\n\n### Renew it\n\nWith `--update`.\n\n## Hooks\n\nFor git.\n",
+    "reference/ci-files.md": "# Baseline files\n\n<!-- xylophone -->\nThe baseline is a file of violations.\n",
+    "decisions/README.md": "# An index\n",
+    "decisions/0001-baseline.md": "# A baseline is kept\n\nWhy the baseline stays: violations.\n",
+}
+
+
+PROJECT = manual.pages(manual.folder())
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Pages as an installation has them, and no source tree around the package."""
+    where = tmp_path / "share/doc/zabcheck"
+    for name, text in PAGES.items():
+        (where / name).parent.mkdir(parents=True, exist_ok=True)
+        (where / name).write_text(text)
+    cell = {"cell_type": "code", "source": ["import zabcheck"]}
+    (where / "tutorials").mkdir()
+    (where / "tutorials/notebook.ipynb").write_text(json.dumps({"cells": [cell]}))
+    monkeypatch.setattr(manual, "__file__", str(tmp_path / "site-packages/checker/manual.py"))
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
+    return where
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(main, ["docs", *words])
+
+
+def topics(*words: str) -> list[str]:
+    return [each["topic"] for each in json.loads(run(*words, "--json").stdout)["sections"]]
+
+
+def test_the_list_has_every_page_by_kind(installed: Path) -> None:
+    listed = json.loads(run("--json").stdout)
+    assert listed["folder"] == str(installed)
+    assert [page["topic"] for page in listed["pages"]] == [
+        "tutorials/notebook", "how-to/ci", "reference/ci-files", "CONTRIBUTING", "README", "decisions/0001-baseline",
+    ]  # fmt: skip
+    text = run().stdout
+    assert text.index("How to") < text.index("Check in CI") < text.index("Reference") < text.index("Baseline files")
+
+
+def test_a_page_is_shown_by_its_path_or_its_last_part(installed: Path) -> None:
+    for topic in ("ci", "how-to/ci", "docs/how-to/ci.md", "CI"):
+        assert run(topic).stdout == PAGES["how-to/ci.md"], topic
+    assert run("ci-files").stdout == "# Baseline files\n\nThe baseline is a file of violations.\n", "without comments"
+    assert run("notebook").stdout == "```python\nimport zabcheck\n```\n"
+
+
+def test_a_section_is_shown_with_those_below_it(installed: Path) -> None:
+    shown = run("ci#the-baseline").stdout
+    assert shown.startswith("## The baseline\n")
+    assert "# Not a heading" in shown
+    assert shown.endswith("### Renew it\n\nWith `--update`.\n")
+    wrong = run("ci#not-a-heading")
+    assert wrong.exit_code == 2
+    assert "has no section not-a-heading; it has check-in-ci, the-baseline, renew-it, hooks" in wrong.stderr
+
+
+def test_a_search_lists_pages_about_it_first_and_records_last(installed: Path) -> None:
+    assert topics("the", "baseline", "violation") == [
+        "reference/ci-files",
+        "how-to/ci#the-baseline",
+        "decisions/0001-baseline",
+    ]
+    assert topics("--search", "ci")[0] == "how-to/ci"
+    assert topics("xylophone", "hooks") == ["how-to/ci#hooks"], "one of two words is enough"
+    assert run("xylophone", "zither", "hooks").exit_code == 2, "one of three is not"
+    assert "none has all of them" in run("xylophone", "hooks").stdout
+
+
+def test_what_no_page_has_is_an_error(installed: Path) -> None:
+    wrong = run("xylophone")
+    assert (wrong.exit_code, wrong.stdout) == (2, "")
+    assert "no page has xylophone" in wrong.stderr
+    (installed / "README.md").unlink()
+    assert run().exit_code == 2
+    assert "share/doc/zabcheck is not there" in run().stderr
+
+
+def test_every_page_of_the_project_is_listed_and_shown() -> None:
+    where = Path(__file__).parents[2] / "docs"
+    there = manual.pages(manual.folder())
+    files = {path for suffix in ("md", "ipynb") for path in where.rglob(f"*.{suffix}")}
+    assert {page.path for page in there} == files - set(where.glob("*/README.md"))
+    for page in there:
+        assert page.sections[0].level == 1, page.topic
+        assert (found := manual.page_named(page.topic, there)) is not None
+        assert found.path == page.path
+
+
+def test_a_search_shows_the_row_of_a_table_that_explains_a_word(installed: Path) -> None:
+    (installed / "reference/words.md").write_text(
+        "# Words\n\nSome.\n\n| word | it is |\n|---|---|\n| **orbit** | a `state`, up to [x](y.md) |\n"
+    )
+    (installed / "how-to/orbit.md").write_text("# Count\n\nAn orbit is counted, orbit by orbit.\n")
+    found = json.loads(run("--search", "what", "is", "an", "orbit", "--json").stdout)
+    assert found["query"] == ["orbit"]
+    assert found["sections"][0] == {"topic": "reference/words", "excerpt": "orbit: a state, up to x"}
+
+
+QUESTIONS = {
+    "how do I resume an exploration that was killed": "--resume",
+    "what does premise not reached mean": "premise not reached",
+    "what do the exit codes mean": "exit code",
+    "how do I draw a picture of a run": "--to svg",
+    "which java version does spark need": "Java 17",
+    "how do I export a model to TLA+ for TLC": "--to tla",
+    "is the proof about the code that runs": "zabcheck refine",
+    "my ensemble does not serve, what should I not do": "zabcheck audit",
+    "what is an orbit": "| orbit |",
+    "how do I submit to a cluster with spark-submit": "spark-submit",
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_a_newcomer_is_answered_by_a_search(question: str) -> None:
+    found = manual.search(question.split(), PROJECT)
+    assert any(QUESTIONS[question] in section.text for section in found.sections[:4])

@@ -1,0 +1,155 @@
+"""A process that is chosen of a set, `any_of(s, {q for q in ... if ...})`: what is explored, what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+from checker.explore.interpret import Interpreter
+from checker.explore.result import Limits
+from checker.tla.module import module_of
+from invariants import properties_of
+from tests.second.harness.plain import Renamer, canonical
+from tests.second.harness.question import Question
+from tests.second.reference import explore
+from zabspec.model import Configuration, Model
+
+TEXT = '''"""Each is called once by each other."""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    Each, Field, Fields, Message, MessageType, Node, Processes, Size, action, any_of, declare, receives, safety, send,
+    stored,
+)
+
+
+class CALL(MessageType): ...
+
+
+class State(Fields):
+    uncalled: Each[Node, set[Node]]
+    heard: Each[Node, set[Node]]
+
+
+def state(size: Size) -> list[Field]:
+    everyone = Processes(size.nodes)
+    return [stored("uncalled", everyone, "whom it has not called"), stored("heard", everyone, "who has called it")]
+
+
+def messages(size: Size) -> list[Message]:
+    return [Message("CALL", {})]
+
+
+def on_start(s: State, p: Node) -> None:
+    for q in range(s.NODES):
+        if q != p:
+            s.uncalled[p].add(q)
+
+
+def may_call(s: State, p: Node) -> bool:
+    return len(s.uncalled[p]) > 0
+
+
+@action(when=may_call, budget="calls")
+def call(s: State, p: Node) -> None:
+    q = any_of(s, s.uncalled[p])
+    s.uncalled[p].discard(q)
+    send(s, p, q, CALL())
+
+
+@receives
+def on_call(s: State, p: Node, source: Node, m: CALL) -> None:
+    s.heard[p].add(source)
+
+
+def called(s: State) -> bool:
+    """Somebody has been called."""
+    for p in range(s.NODES):
+        if len(s.heard[p]) > 0:
+            return True
+    return False
+
+
+@safety(witness=called)
+def by_others(s: State) -> bool:
+    """Nobody is called by itself."""
+    for p in range(s.NODES):
+        if p in s.heard[p]:
+            return False
+    return True
+
+
+PROTOCOL = declare(__name__, state=state, messages=messages, budgets={"calls": 3})
+'''
+SET = "any_of(s, s.uncalled[p])"
+
+
+def written(folder: Path, *changes: tuple[str, str]) -> str:
+    text = TEXT
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "calls.py").write_text(text)
+    return str(folder / "calls.py")
+
+
+@pytest.mark.parametrize("chosen", [SET, "any_of(s, {r for r in range(s.NODES) if r in s.uncalled[p]})"])
+def test_each_member_is_chosen_and_none_is_told_from_another(chosen: str, tmp_path: Path) -> None:
+    """As many states as the second semantics reaches, and as many orbits as renaming each of them gives."""
+    request = {
+        "protocol": written(tmp_path, (SET, chosen)), "nodes": 3, "network": "datagrams", "budgets": {"calls": 3},
+        "properties": [],
+    }  # fmt: skip
+    plain = explore(request)
+    question = Question(request)
+    every = Interpreter(question.model, (), False, every_step=True).run(Limits(), False)
+    assert plain["complete"]
+    assert len(plain["states"]) == sum(every.levels) > 100
+    orbits = Interpreter(question.model, (), True, every_step=True).run(Limits(), False)
+    renamer = Renamer(question.plain, "", "")
+    assert (
+        sum(orbits.levels)
+        == len({renamer.orbit(canonical(state))[0] for state in plain["states"]})
+        < sum(every.levels) / 4
+    )
+
+
+@pytest.mark.parametrize("engine", ["interpret", "compiled"])
+def test_nobody_can_be_chosen_of_an_empty_set(engine: str, tmp_path: Path) -> None:
+    path = written(tmp_path, ("when=may_call, ", ""))
+    found = CliRunner().invoke(main, ["--protocol", path, "--nodes", "1", "--engine", engine, "--no-trace"])
+    assert found.exit_code == 1
+    assert "after 1 step: any_of is of a set with nobody in it" in " ".join(found.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            f"    q = {SET}\n",
+            "    for q in processes(s):\n        s.heard[p].add(q)\n",
+            "processes is not imported: from",
+        ),
+        (
+            "def call(s: State, p: Node)",
+            "def call(s: State, p: Node, q: Node)",
+            "another process it chooses, q = any_of",
+        ),
+        (SET, "any_of(s, len(s.uncalled[p]))", "takes a role or a set of processes, and len(s.uncalled[p]) is neither"),
+        (f"    q = {SET}\n", f"    q = p\n    send(s, p, {SET}, CALL())\n", f"give it a name first, q = {SET}"),
+    ],
+)
+def test_what_is_no_choice_of_a_set_is_refused(old: str, new: str, said: str, tmp_path: Path) -> None:
+    found = CliRunner().invoke(main, ["lint", written(tmp_path, (old, new))])
+    assert found.exit_code == 1
+    assert said in " ".join(found.stdout.split())
+
+
+def test_a_module_for_tlc_that_chooses_a_process_has_numbers(tmp_path: Path) -> None:
+    """A process is found by its number, which no model value is."""
+    model = Model(Configuration(written(tmp_path)))
+    assert "NOBODY == -1" in module_of(model, properties_of(model.configuration.protocol), "Calls").text

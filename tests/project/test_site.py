@@ -1,0 +1,124 @@
+"""The site of the pages: what is staged, where its links lead, and what it may fetch. `.ci/run` builds it."""
+
+from __future__ import annotations
+
+import importlib.util
+import posixpath
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from checker.ci.shipped import gallery
+from checker.cli import main
+
+TOP = Path(__file__).parents[2]
+SPEC = importlib.util.spec_from_file_location("build_site", TOP / "docs/build_site.py")
+assert SPEC is not None
+assert SPEC.loader is not None
+site = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(site)
+
+
+def test_every_page_is_staged_and_in_the_contents_once() -> None:
+    files = site.staged_files()
+    for path in (TOP / "docs").rglob("*.md"):
+        assert path.relative_to(TOP).as_posix() in files
+    listed = re.findall(r"^[\w./-]+$", site.contents(files.values()), flags=re.MULTILINE)
+    pages = {file.removesuffix(".md") for file in files.values() if file.endswith(".md")}
+    assert sorted(listed) == sorted(pages - {"index"})
+    assert "decisions/index" in pages
+
+
+FILES = {
+    "docs/README.md": "index.md", "docs/how-to/ci.md": "how-to/ci.md", "docs/audit.md": "audit.md",
+    "CONTRIBUTING.md": "project/CONTRIBUTING.md", "README.md": "index.md",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "there"),
+    [
+        ("docs/how-to/ci.md", "[a](../audit.md#what-starts)", "[a](../audit.md#what-starts)"),
+        ("docs/audit.md", "[a `b` c](../CONTRIBUTING.md)", "[a `b` c](project/CONTRIBUTING.md)"),
+        ("CONTRIBUTING.md", "[a](docs/audit.md) [b](docs/README.md)", "[a](../audit.md) [b](../index.md)"),
+        ("docs/audit.md", "[home](../README.md#run-it)", "[home](index.md)"),
+        ("docs/audit.md", "[`code`](../checker/cli.py)", "`code`"),
+        ("docs/audit.md", "[a](none.md) [b](https://a.b/c.md) [c](#d)", "[a](none.md) [b](https://a.b/c.md) [c](#d)"),
+        ("docs/how-to/ci.md", "```\n[a](../../checker/cli.py)\n```", "```\n[a](../../checker/cli.py)\n```"),
+    ],
+)
+def test_links_lead_from_stage_to_stage(page: str, link: str, there: str) -> None:
+    assert site.relinked(link, page, FILES) == there + "\n"
+
+
+def test_links_of_every_page_that_leave_the_stage_are_words() -> None:
+    files = site.staged_files()
+    for source, target in files.items():
+        if target.endswith(".md") and source != "README.md":
+            text = site.relinked(site.page_text(TOP / source), source, files)
+            text = re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
+            for link in re.findall(r"\]\(([^)#\s]+\.(?:md|py|json))", text):
+                if "://" not in link:
+                    assert posixpath.normpath(posixpath.join(posixpath.dirname(target), link)) in files.values(), source
+
+
+def test_the_page_of_commands_has_every_option() -> None:
+    page = site.BUILT["reference/command-line.md"]()
+    with click.Context(main) as context:
+        for name in main.list_commands(context):
+            command = main.get_command(context, name)
+            assert command is not None
+            section = page.partition(f"\n## zabcheck {name}\n")[2].partition("\n## ")[0]
+            assert f"Usage: zabcheck {name}" in section
+            for option in (flag for param in command.params for flag in param.opts if flag.startswith("--")):
+                assert option in section or option in hidden(command), (name, option)
+
+
+def hidden(command: click.Command) -> set[str]:
+    """Return the options that a command's help leaves out."""
+    return {flag for param in command.params if getattr(param, "hidden", False) for flag in param.opts}
+
+
+def test_the_gallery_links_its_runs() -> None:
+    page = "### no-sync\n\nA claim.\n\n### no-sync-and-on\n\nOn.\n\n### zab\n"
+    runs = ["no-sync-agreement", "no-sync-and-on-prefix", "gallery"]
+    shown = site.with_runs(page, runs)
+    assert '### no-sync\n\nWalk through the run: <a href="live/no-sync-agreement.html">agreement</a>\n' in shown
+    assert '<a href="live/no-sync-and-on-prefix.html">prefix</a>' in shown.partition("### no-sync-and-on")[2]
+    assert shown.endswith("### zab\n")
+
+
+def test_entries_of_the_quick_gallery_exist() -> None:
+    quick = site.entries("quick")
+    assert len(quick) > 20
+    assert set(quick) <= {check.name for check in gallery().matrix.checks}
+    assert (site.entries("none"), site.entries("all"), site.entries("a,b")) == ([], [""], ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "url"),
+    [
+        ("a.html", '<script src="https://a.b/c.js"></script>', "https://a.b/c.js"),
+        ("a.html", '<link rel="stylesheet" href="//a.b/c.css">', "//a.b/c.css"),
+        ("a.html", "<style>body { background: url('http://a.b/c.png') }</style>", "http://a.b/c.png"),
+        ("a.css", '@import "https://a.b/font.css";', "https://a.b/font.css"),
+        ("a.html", '<img srcset="x.png 1x, https://a.b/y.png 2x">', "https://a.b/y.png"),
+        ("a.html", '<a href="https://a.b">a link is not fetched</a><script src="own.js"></script>', ""),
+    ],
+)
+def test_what_a_site_fetches_from_other_hosts_is_found(name: str, text: str, url: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    assert list(site.fetched(tmp_path)) == ([(name, url)] if url else [])
+
+
+def test_a_folder_that_is_no_site_is_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine.txt").write_text("keep")
+    assert site.build(tmp_path, "none") == 1
+    assert "is no site" in capsys.readouterr().err
+    assert (tmp_path / "mine.txt").read_text() == "keep"
+
+
+def test_continuous_integration_builds_the_site() -> None:
+    assert re.search(r"^\.venv/bin/python docs/build_site\.py ", (TOP / ".ci/run").read_text(), flags=re.MULTILINE)
