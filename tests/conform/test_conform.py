@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import lzma
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 from checker.errors import RequestError
 from checker.requests.conform import ConformRequest, answer
-from tests.conform.tampering import SAMPLE, TAMPERED, Line, put, sample, where
+from tests.conform.tampering import COMES_BACK, SYNCS, TAMPERED, TRUNC, Line, put, sample, where
 from traces.conform.explained import (
     EXPLAINED,
     NOT_EXPLAINED,
@@ -56,6 +55,23 @@ def test_a_tampered_record_is_refuted_where_it_is_wrong(how: str, tmp_path: Path
     assert done.at is not None
     assert done.at.number == place + 1
     assert done.reasons
+
+
+def test_a_trunc_is_explained(tmp_path: Path) -> None:
+    """A leader that was not heard by its followers, was killed, and returns with three proposals of its own."""
+    done = asked(tmp_path, sample(TRUNC))
+    assert (done.verdict, done.syncs, done.broken, done.unjudged) == (EXPLAINED, {"DIFF": 3, "TRUNC": 1}, {}, 0)
+
+
+@pytest.mark.parametrize("how", SYNCS)
+def test_a_tampered_transfer_is_refuted_where_it_is_wrong(how: str, tmp_path: Path) -> None:
+    name, change = SYNCS[how]
+    lines = sample(name)
+    place = change(lines)
+    done = asked(tmp_path, lines)
+    assert done.verdict == NOT_EXPLAINED
+    assert done.at is not None
+    assert done.at.number == place + 1
 
 
 # Said beforehand, of a record without TRUNC and SNAP in which nobody reads a tree: what sends or logs otherwise.
@@ -222,8 +238,7 @@ def test_a_guided_search_goes_towards_the_disks(tmp_path: Path) -> None:
 
 def test_the_write_that_comes_back_is_explained_and_flagged(tmp_path: Path) -> None:
     """Real servers of 3.9.5 behind passive proxies (benchmarks/comes_back.py): see docs/findings/snap-tail.md."""
-    lines = lzma.decompress(SAMPLE.with_name("conform-comes-back.jsonl.xz").read_bytes()).decode().splitlines()
-    record = record_of(tmp_path, [json.loads(line) for line in lines])
+    record = record_of(tmp_path, sample(COMES_BACK))
     done = conformed(record, "")
     assert (done.verdict, done.unjudged) == (EXPLAINED, 0)
     assert {"epoch-has-its-history", "memory-is-the-disk", "served-is-on-a-quorum"} <= set(done.broken)
