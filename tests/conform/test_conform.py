@@ -20,6 +20,7 @@ from traces.conform.explained import (
     conformed,
     lost_writes,
     text_of,
+    with_transfer_later,
 )
 from traces.conform.record import BadRecord, Record, read_record
 from traces.conform.search import Node, Search, drains_first
@@ -271,3 +272,33 @@ def test_what_was_outstanding_at_a_transfer_was_proposed_before_it(tmp_path: Pat
     late = Search(record_of(tmp_path, lines), search.text)
     assert late.proposed_at[record.observations[behind].zxid] == diff
     assert search.proposed_at[record.observations[behind].zxid] < diff
+
+
+def test_a_transfer_may_go_on_while_the_leader_commits(tmp_path: Path) -> None:
+    """A SNAP is sent, another follower acknowledges, and its COMMIT stands before NEWLEADER: it is looked at when that
+    is seen, and so is nothing that the learner has answered to."""
+    head = [sample()[0], {"what": "starts", "server": 1}]
+    slow = [
+        ("SNAP", False, 5), ("ACK", True, 4), ("PROPOSAL", False, 5), ("COMMIT", False, 5), ("NEWLEADER", False, 5),
+        ("COMMIT", False, 5),
+    ]  # fmt: skip
+
+    def seen(packets: list[tuple[str, bool, int]]) -> Record:
+        ends = {4: 1, 5: 2}
+        lines: list[Line] = [
+            {"what": "packet", "connection": c, "follower": ends[c], "leader": 3, "up": up, "kind": kind, "zxid": 9}
+            for kind, up, c in packets
+        ]
+        return record_of(tmp_path, [*head, *lines, {"what": "end"}])
+
+    record = seen(slow)
+    later = with_transfer_later(record, record.observations[4])
+    assert later is not None
+    assert [o.number for o in later.observations] == [2, 4, 3, 5, 6, 7, 8]
+    assert with_transfer_later(later, later.observations[4]) is None  # nothing is left to be moved
+    assert with_transfer_later(record, record.observations[1]) is None  # it is no packet of a leader's
+    assert with_transfer_later(record, record.observations[6]) is None  # it stands behind NEWLEADER
+    answered = seen([slow[0], ("ACK", True, 5), *slow[1:]])
+    assert with_transfer_later(answered, answered.observations[5]) is None
+    broken_off = seen(slow[:4])
+    assert with_transfer_later(broken_off, broken_off.observations[4]) is None
