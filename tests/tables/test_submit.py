@@ -189,4 +189,5 @@ def check_applications(submitting: Submitting, before: int, count: int) -> None:
     assert len(made) == count
     for application in made:
         settings = submitting.settings(application)
-        assert {name: settings[name] for name in submitting.five} == submitting.five
+        for name, value in submitting.five.items():
+            assert settings[name].endswith(value)  # Spark puts its own options for Java before the user's
