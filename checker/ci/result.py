@@ -213,7 +213,7 @@ class CheckResult(Result):
         return faulty(c.trace, self.changed) or replace(way[-1], says=""), way
 
     def as_json(self) -> dict[str, Any]:
-        """The same for machines (docs/ci.md)."""
+        """The same for machines (docs/how-to/ci.md)."""
         return {
             "format": FORMAT,
             "zabcheck": installed_version(),

@@ -1,4 +1,4 @@
-"""docs/ci.md: its workflows are YAML of the form that their readers want, and their commands run as they stand."""
+"""docs/how-to/ci.md: its workflows are YAML of the form that their readers want, and their commands run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from checker.cli import main
 
-PAGE = (Path(__file__).parents[2] / "docs/ci.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs/how-to/ci.md").read_text()
 FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```toml\n(.*?)```", PAGE, flags=re.DOTALL))
 WORKFLOWS = dict(re.findall(r"<!-- workflow: (\S+) -->\n```yaml\n(.*?)```", PAGE, flags=re.DOTALL))
 
