@@ -68,7 +68,7 @@ class Memory:
         return f"at most {each} MiB, {self.together:,} MiB together"
 
     def watch(self) -> None:
-        while not self.over.wait(0.2):
+        while not self.over.wait(0.5):
             self.look()
 
     def look(self) -> None:

@@ -179,8 +179,10 @@ class Usage:
         self.look()
 
     def watch(self) -> None:
-        while not self.over.wait(0.05):
+        pause = 0.05  # seconds, at first: looking costs milliseconds itself, which count
+        while not self.over.wait(pause):
             self.look()
+            pause = min(1.0, pause * 1.05)
 
     @property
     def seconds(self) -> float:

@@ -3,8 +3,8 @@
     python -m benchmarks.pipeline [--events 10000000] [--runs 64000] [--kills 0] [--heap 2048]
 
 Runs are copies of one that breaks nothing, with other payloads; in one of a thousand a process delivers the first two
-transactions the other way round. With --kills the pipeline is killed so often at random moments, Java and workers with
-it, and started again; what is left in the end is compared with what has to be there.
+transactions the other way round. With --kills the pipeline is run once undisturbed, then killed so often at random
+moments of the time that this took, Java and workers with it, and started again; the tables are compared in the end.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from traces.tables.table import COLUMNS, OBSERVED
 
 BROKEN = 1000  # one run of so many
 AT_ONCE = 1 << 16  # rows
+TABLES = ("events", "verdicts", "rates")
+DIGESTS = "tables: "
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,8 @@ def pipeline(folder: Path, events: int, runs: int, master: str, heap: int) -> No
         found = {tuple(r) for r in spark.read.parquet(f"{folder}/rates").collect()}
         bad = sum(n for _, verdict, n in found if verdict == "violated")
         whole = {sum(n for p, _, n in found if p == name) for name in {p for p, *_ in found}}
+        said = ", ".join(f"{name} {digest(spark.read.parquet(f'{folder}/{name}'))}" for name in TABLES)
+    print(f"{DIGESTS}{said}")
     wanted = len(range(7, runs, BROKEN))
     total = [n for p, v, n in found if (p, v) == ("total-order", "violated")]
     print(f"{count:,} events of {runs:,} runs; {bad:,} verdicts violated; {memory}")
@@ -136,16 +140,43 @@ def pipeline(folder: Path, events: int, runs: int, master: str, heap: int) -> No
     )
 
 
-def killed(words: list[str], kills: int, least: float, most: float) -> None:
-    """Run a program, killed so often."""
-    for k in range(kills + 1):
-        process = subprocess.Popen(words, start_new_session=True)
-        if k < kills:
-            try:
-                process.wait(random.uniform(least, most))
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
+def digest(table: Any) -> str:
+    """Return how many rows a table has, and a digest of them that does not depend on their order."""
+    from pyspark.sql import functions as f
+
+    each = f.xxhash64(*table.columns).cast("decimal(38,0)")
+    count, sums = table.agg(f.count(f.lit(1)), f.sum(each)).first()
+    return f"{count:,} rows {int(sums) % (1 << 64):016x}"
+
+
+def finished(words: list[str]) -> tuple[float, str]:
+    """Run a program to its end; return the seconds that it took, and what it says the tables have."""
+    began = time.monotonic()
+    done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True)
+    print(done.stdout, end="", flush=True)
+    return time.monotonic() - began, next(line for line in done.stdout.splitlines() if line.startswith(DIGESTS))
+
+
+def killed(words: list[str], kills: int, within: float) -> list[str]:
+    """Start a program and kill it, its Java and its workers, so often, each time at a random moment.
+
+    Args:
+        within: seconds from its start within which it is killed.
+
+    Returns:
+        The tables that were finished each time.
+    """
+    out = []
+    folder = Path(words[words.index("--folder") + 1])
+    for _ in range(kills):
+        process = subprocess.Popen(words, start_new_session=True, stdout=subprocess.DEVNULL)
+        try:
+            process.wait(random.uniform(0.0, within))
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        out.append("".join(name[0] for name in TABLES if (folder / name / "_SUCCESS").exists()) or "-")
+    return out
 
 
 def main() -> None:
@@ -153,7 +184,6 @@ def main() -> None:
     options.add_argument("--events", type=int, default=10_000_000)
     options.add_argument("--runs", type=int, default=64_000)
     options.add_argument("--kills", type=int, default=0)
-    options.add_argument("--within", type=float, default=60.0, help="seconds within which it is killed")
     options.add_argument("--heap", type=int, default=2048, help="MiB that Java may take for its objects")
     options.add_argument("--master", default="local[2]")
     options.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
@@ -162,9 +192,14 @@ def main() -> None:
         pipeline(chosen.folder, chosen.events, chosen.runs, chosen.master, chosen.heap)
         return
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
-        words = [sys.executable, "-m", "benchmarks.pipeline", "--folder", folder, "--master", chosen.master]
+        words = [sys.executable, "-m", "benchmarks.pipeline", "--master", chosen.master]
         words += ["--events", str(chosen.events), "--runs", str(chosen.runs), "--heap", str(chosen.heap)]
-        killed(words, chosen.kills, 5.0, chosen.within)
+        seconds, wanted = finished([*words, "--folder", f"{folder}/undisturbed"])
+        if chosen.kills:
+            there = [*words, "--folder", f"{folder}/killed"]
+            tables = killed(there, chosen.kills, seconds)
+            print(f"{chosen.kills} kills within {seconds:.0f} s of a start; tables that were there: {' '.join(tables)}")
+            print("equal tables" if finished(there)[1] == wanted else "DIFFERENT TABLES")
 
 
 if __name__ == "__main__":

@@ -127,7 +127,7 @@ Examples:
     "--fingerprint",
     type=click.Choice(["64", "128"]),
     metavar="BITS",
-    help="With --engine spark: 64 (the default) or 128.",
+    help="With --engine spark: 64 or 128; by default 128 on a cluster, or for more states than 64 tell apart.",
 )
 @click.option(
     "--search",

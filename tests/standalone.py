@@ -1,4 +1,4 @@
-"""A standalone cluster of Spark's on loopback: a master and two workers."""
+"""A standalone cluster of Spark on this machine, whose daemons can be killed. Linux alone: it reads /proc."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from tests.patience import until
 from traces.spark.java import find_java
 
-__all__ = ["Standalone", "descendants"]
+__all__ = ["WORKERS", "Standalone", "descendants"]
 
 WORKERS = ("127.0.0.1", "127.0.0.2")  # two hosts, or a task that runs twice would not be told from one that is lost
 
@@ -30,9 +30,14 @@ class Standalone:
         log = self.start("master.Master", WORKERS[0], "--port", "0")
         self.master = said(log, r"Starting Spark master at (spark://\S+)")
         for host in WORKERS:
-            work = str(folder / f"worker-{host}")
-            options = ("--cores", "1", "--memory", "1g", "--work-dir", work, self.master)
-            said(self.start("worker.Worker", host, *options), r"(Successfully registered) with master")
+            self.worker(host)
+
+    def worker(self, host: str) -> int:
+        """Start a worker of one core; returns its number among the daemons."""
+        work = str(self.folder / f"worker-{host}")
+        options = ("--cores", "1", "--memory", "1g", "--work-dir", work, self.master)
+        said(self.start("worker.Worker", host, *options), r"(Successfully registered) with master")
+        return len(self.processes) - 1
 
     def start(self, name: str, host: str, *options: str) -> Path:
         """Start one of Spark's own daemons; returns its log."""
@@ -42,6 +47,7 @@ class Standalone:
             "SPARK_HOME": str(self.home),
             "JAVA_HOME": str(self.java),
             "SPARK_LOCAL_IP": host,
+            "SPARK_LOCAL_DIRS": str(self.folder),  # what a killed executor leaves goes with it
             "SPARK_DAEMON_MEMORY": "256m",
             "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         }

@@ -24,7 +24,9 @@ from zabspec.authoring.declaration import (
     fires,
     ghost,
     invariant,
+    joins,
     lease,
+    leaves,
     observation,
     on_disk,
     progress,
@@ -90,8 +92,8 @@ __all__ = [
     "choose", "clock", "connect", "declare", "disconnect", "durable", "end_leadership", "end_pass",
     "end_synchronization",
     "environment", "environment_step", "establish", "fires", "force", "forget", "ghost", "invariant", "is_a",
-    "is_down", "is_quorum", "lease", "observation", "on_disk", "only", "processes", "progress", "receives", "revise",
-    "safety", "send", "send_to_follower", "send_to_leader", "step", "stored", "timer", "volatile",
+    "is_down", "is_quorum", "joins", "lease", "leaves", "observation", "on_disk", "only", "processes", "progress",
+    "receives", "revise", "safety", "send", "send_to_follower", "send_to_leader", "step", "stored", "timer", "volatile",
 ]  # fmt: skip
 
 if TYPE_CHECKING:

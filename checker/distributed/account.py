@@ -8,7 +8,7 @@ from typing import Any
 
 from checker.distributed.costs import LARGE, Costs, Forecast, held, recorded
 from checker.distributed.usage import Usage
-from checker.explore.result import Exploration
+from checker.explore.result import Exploration, collision, enough
 
 __all__ = ["LONG", "Account", "Forecasting"]
 
@@ -83,8 +83,8 @@ class Account:
 
 @dataclass
 class Forecasting:
-    """Says once what an exploration is forecast to take: at the start if it is known to be long, or when it turns out
-    to be. It stands where the callback for progress does.
+    """Says when fingerprints become too short, and once what an exploration is forecast to take: at the start if it is
+    known to be long, or when it turns out to be. It stands where the callback for progress does.
 
     Args:
         note: takes a sentence.
@@ -98,6 +98,7 @@ class Forecasting:
     note: Callable[[str], None]
     progress: Progress | None = None
     said: tuple[Forecast, ...] = field(default=(), init=False)
+    warned: bool = field(default=False, init=False)
 
     def begin(self) -> None:
         """Say it at once where a limit lets an exploration be long."""
@@ -107,6 +108,11 @@ class Forecasting:
     def __call__(self, result: Exploration, expanded: int, size: int) -> None:
         if not self.said and result.distinct >= LONG:
             self.say()
+        if not self.warned and not enough(result.distinct, self.costs.bits):
+            self.warned = True
+            now, then = (f"{collision(result.distinct, bits):.1e}" for bits in (self.costs.bits, 128))
+            again = f"with --fingerprint 128, from the beginning in another folder, it is {then}"
+            self.note(f"the probability that a state was missed is {now} by now, at most; {again}")
         if self.progress is not None:
             self.progress(result, expanded, size)
 

@@ -230,11 +230,13 @@ class Held:
 
 def held(forecast: Forecast, usage: Usage, memory: int) -> list[Held]:
     """Compare a forecast for what the jobs have found with what they took; what Spark could not be asked about is
-    left out.
+    left out, and where no level was a job there is nothing to compare.
 
     Args:
         memory: bytes of the largest process of a task.
     """
+    if not usage.jobs:
+        return []
     out = [Held("seconds", "s", forecast.seconds, usage.seconds)]
     if not usage.unmetered:
         out.append(Held("cpu", "CPU-s", forecast.counted, usage.cpu))

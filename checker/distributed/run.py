@@ -41,7 +41,7 @@ class Request:
         master: where, as Spark names it; empty: where there is a session already, or all cores of this machine.
         checkpoint: the folder to keep checkpoints in; none: they are kept while it runs.
         resume: whether to go on from what is there.
-        wide: fingerprints of 128 bits.
+        wide: fingerprints of 128 bits; None: as the checkpoint has them, or of 64.
         conf: further settings of the session.
         every_step: stuttering receipts are steps like others.
         reduces: a model that turns out to be large is searched with ample sets, as far as that decides.
@@ -51,7 +51,7 @@ class Request:
     master: str
     checkpoint: str | None = None
     resume: bool = False
-    wide: bool = False
+    wide: bool | None = None
     conf: dict[str, str] = field(default_factory=dict)
     every_step: bool = False
     reduces: bool = False
@@ -81,15 +81,13 @@ def explore_on_spark(
     """
     with checkpoint_of(request) as checkpoint:
         level: Level | None = None
-        parts = 0
+        parts, wide = 0, bool(request.wide)
         if request.resume:
             kept, level = checkpoint.last()
-            parts = kept.parts
+            parts, wide = kept.parts, kept.wide if request.wide is None else request.wide
             if any(part.count and not part.blocks for part in level.parts):
                 raise Refused(f"the checkpoint {checkpoint.storage.where} is of another version of zabcheck")
-        question, asymmetry = ExplorationTask.of(
-            configuration, properties, symmetry, request.wide, parts, request.every_step
-        )
+        question, asymmetry = ExplorationTask.of(configuration, properties, symmetry, wide, parts, request.every_step)
         if level is not None:
             check_same(kept, question, level, limits, checkpoint.storage.where)
         searches: Searches | None = None

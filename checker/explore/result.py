@@ -13,11 +13,24 @@ if TYPE_CHECKING:
     from checker.distributed.account import Account
     from checker.distributed.usage import Usage
 
-__all__ = ["NONE_THERE", "NOT_ASKED", "Exploration", "Limits", "Violation"]
+__all__ = ["NONE_THERE", "NOT_ASKED", "Exploration", "Limits", "Violation", "collision", "enough"]
 
 
 # Why stuttering receipts were not left out: what a reason begins with where there are none, and that there is none.
 NONE_THERE, NOT_ASKED = "there are none", "nothing was explored"
+
+
+MISSED = 1e-3  # probability up to which it is taken to be well that a state was missed
+
+
+def collision(states: int, bits: int) -> float:
+    """Return the probability that any two of so many states share a fingerprint, so that one was missed."""
+    return min(1.0, states * (states - 1) / 2 / 2.0**bits)
+
+
+def enough(states: int, bits: int) -> bool:
+    """Return whether so many bits are enough for so many states."""
+    return collision(states, bits) <= MISSED
 
 
 @dataclass(frozen=True)
@@ -105,8 +118,7 @@ class Exploration:
         """That two of the distinct states share a fingerprint (0 for the plain sets)."""
         if self.engine == "interpret":
             return 0.0
-        n = self.distinct
-        return min(1.0, n * (n - 1) / 2 / 2.0**self.fingerprint_bits)
+        return collision(self.distinct, self.fingerprint_bits)
 
     def finished(self, more: bool, keep_going: bool, most: int | None) -> bool:
         """Whether nothing is to be expanded any more.

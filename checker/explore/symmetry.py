@@ -83,7 +83,8 @@ def found_in(model: Model, properties: Iterable[Property], front: FrontEnd | Non
     judged = [name for p in properties for name in (p.holds.__name__, p.witness.__name__)]
     trusted = Trusted(DECODERS, CALLERS, model.generated_files)
     # where a run begins need not be alike for all: its renamings then count as beginnings too
-    begins = () if model.configuration.start else ("initialize",)
+    alike = not model.configuration.start and model.protocol.declared.members is None
+    begins = ("initialize",) if alike else ()
     return asymmetries(front, ("enabled", "apply", *begins, *judged), trusted)
 
 

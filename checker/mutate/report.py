@@ -31,11 +31,13 @@ class MutationReport(Result):
         campaign: what was checked.
         file: the protocol, as on the command line.
         request: of which it is the answer, as JSON.
+        progress: the progress properties of the protocol, by none of which a mutant is judged.
     """
 
     campaign: Campaign
     file: str
     request: Mapping[str, Any] | None = None
+    progress: tuple[str, ...] = ()
 
     kind = "mutate"
 
@@ -76,6 +78,9 @@ class MutationReport(Result):
         if survivors:
             parts.append("no property notices\n" + "\n".join(self.shown(j) for j in survivors))
             parts.append(folded(EQUIVALENT, others="  "))
+            if self.progress:
+                said = f"no mutant is judged by progress properties ({', '.join(self.progress)}), which are for --live"
+                parts.append(folded(said, others="  "))
         if c.of(UNDECIDED):
             parts.append("undecided\n" + "\n".join(self.shown(j) for j in c.of(UNDECIDED)))
         by = Counter(j.by for j in c.of(NOTICED))

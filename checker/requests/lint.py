@@ -32,6 +32,7 @@ __all__ = ["Linted", "Mistake", "lint"]
 MOST = 50  # mistakes that are looked for
 LOCATED = re.compile(r"^(?P<file>.+?\.py):(?P<line>\d+): (?P<reason>.*)", re.DOTALL)
 LISTED = re.compile(r"^(?P<reason>.*) \((?P<file>[^()]+\.py):(?P<line>\d+)\)$")
+UNSET = re.compile(r"nothing sets s\.(\w+)\[p\]")
 NEUTRAL = {"bool": "return False", "None": "return", "int": "return 0", "Node": "return 0"}
 
 
@@ -101,6 +102,7 @@ class _Search:
         self.path, self.text, self.copies = path, text, copies
         self.found: list[Mistake] = []
         self.taken_out: set[str] = set()  # names that what was taken out would have defined
+        self.unset: set[str] = set()  # fields that it would have assigned to
         self.repaired: set[tuple[int, str]] = set()
         self.complete = True
 
@@ -137,7 +139,10 @@ class _Search:
 
     def note(self, mistake: Mistake) -> None:
         """Record a mistake, if it is none that follows from another."""
-        if any(re.search(rf"\b{re.escape(name)}\b", mistake.reason) for name in self.taken_out):
+        unset = UNSET.match(mistake.reason)
+        if unset and unset[1] in self.unset:
+            self.complete = False
+        elif any(re.search(rf"\b{re.escape(name)}\b", mistake.reason) for name in self.taken_out):
             self.complete = False
         elif mistake not in self.found:
             self.found.append(mistake)
@@ -224,12 +229,14 @@ class _Search:
         if not body:
             return self.without_whole(lines, holder)
         self.complete = False  # what else is wrong in it is not seen
+        self.unset |= assigned_in(holder)
         replace(lines, body[0], neutral(holder), until=holder.end_lineno or 0)
         return b"".join(lines)
 
     def without_whole(self, lines: list[bytes], holder: ast.FunctionDef) -> bytes:
         """A file without a function, and so without what it was marked for: who receives a message, or a timer."""
         self.complete = False
+        self.unset |= assigned_in(holder)
         self.taken_out |= {holder.name, *marked_for(holder)}
         for k in range(first_line(holder) - 1, holder.end_lineno or 0):
             lines[k] = b"\n"
@@ -244,6 +251,7 @@ class _Search:
         self.taken_out |= {
             x.id for x in ast.walk(statement) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)
         }
+        self.unset |= assigned_in(statement)
         self.complete &= not any(isinstance(x, ast.stmt) for x in ast.walk(statement) if x is not statement)
         replace(lines, statement, neutral(holder) if isinstance(statement, ast.Return) else "pass")
         return b"".join(lines)
@@ -314,15 +322,24 @@ def unmet_in(text: bytes) -> set[str]:
 
 
 def marked_for(function: ast.FunctionDef) -> set[str]:
-    """The message that a function receives, or the timer that it says what happens of."""
+    """The message that a function receives, the timer that it says what happens of, or whether members join by it, or
+    leave."""
     names: set[str] = set()
     for mark in function.decorator_list:
         called = mark.func if isinstance(mark, ast.Call) else mark
         if isinstance(called, ast.Name) and called.id == "receives" and function.args.args:
             names |= {ast.unparse(function.args.args[-1].annotation or ast.Constant("")).strip("'\"")}
+        if isinstance(called, ast.Name) and called.id in ("joins", "leaves"):
+            names.add(called.id)
         if isinstance(called, ast.Name) and called.id == "fires" and isinstance(mark, ast.Call):
             names |= {str(x.value) for x in mark.args if isinstance(x, ast.Constant)}
     return names - {""}
+
+
+def assigned_in(node: ast.AST) -> set[str]:
+    """The fields of which a piece of source assigns to an entry: `s.wait[p] = 3`."""
+    parts = (x for x in ast.walk(node) if isinstance(x, ast.Subscript) and isinstance(x.ctx, ast.Store))
+    return {x.value.attr for x in parts if isinstance(x.value, ast.Attribute)}
 
 
 def neutral(function: ast.FunctionDef) -> str:
@@ -369,6 +386,13 @@ def annotated_in(tree: ast.Module, names: set[str] | None = None) -> Iterator[tu
                         yield holder, x
 
 
+def named_by(declares: ast.expr, name: str) -> set[str]:
+    """The fields, messages or entries that an element of a declaration names: a lease its clock too."""
+    called = declares.func if isinstance(declares, ast.Call) else None
+    leases = isinstance(called, ast.Name) and called.id == "lease"
+    return {name, f"{name}_left"} if name and leases else {name} - {""}
+
+
 def element(holder: ast.stmt, mistake: Mistake, again: bool) -> tuple[list[tuple[Span, bytes]], set[str]] | None:
     """The innermost element of a list, or value in a dictionary, that a declaration has in a line, with what stands in
     for it, and the names that it declares; None: there is none.
@@ -394,5 +418,5 @@ def element(holder: ast.stmt, mistake: Mistake, again: bool) -> tuple[list[tuple
                 valued = entry and not again and isinstance(last, ast.Constant)
                 start = last if valued else first
                 span = (start.lineno, start.col_offset, last.end_lineno or 0, last.end_col_offset or 0)
-                best = (first.lineno, [(span, b"1" if valued else b"")], {text} if text and not valued else set())
+                best = (first.lineno, [(span, b"1" if valued else b"")], set() if valued else named_by(first, text))
     return best[1:] if best is not None else None

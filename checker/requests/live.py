@@ -180,6 +180,7 @@ def assumed(model: Model) -> list[str]:
     free = [a.name for k, a in enumerate(text.actions) if k not in fair_actions(model)]
     never = ["that a process that is down recovers", "that a client asks for anything"]
     never += [f"that a process does {', '.join(free)}"] if free else []
+    never += [f"that the environment does {', '.join(a.name for a in text.changes)}"] if text.changes else []
     return [*out, f"not assumed, and looked at both ways: {'; '.join(never)}"]
 
 

@@ -54,7 +54,7 @@ def answer(request: MutateRequest, watch: Watch | None = None) -> MutationReport
     from zabspec.model import Model
 
     name = request.model.protocol
-    protocol_named(name)
+    protocol = protocol_named(name)
     if not name.endswith(".py"):
         raise RequestError("--mutate is for a protocol in a file of your own: --protocol FILE.py")
     judged = chosen_properties(request.properties, name)
@@ -65,4 +65,5 @@ def answer(request: MutateRequest, watch: Watch | None = None) -> MutationReport
         found = check_mutants(
             configuration, judged, request.number, request.seed, limits, request.threads or 0, progress
         )
-    return MutationReport(found, name, request.as_json())
+    goals = tuple(goal.name for goal in protocol.text.goals)
+    return MutationReport(found, name, request.as_json(), goals)

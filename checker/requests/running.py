@@ -141,7 +141,7 @@ def ready_in_time(task: EngineTask, limit: float) -> bool:
     if request.engine == "spark":
         from checker.distributed.code import Code, WideCode
 
-        kind = WideCode if request.fingerprint == 128 else Code
+        kind = WideCode if wide_for(request, task.limits) else Code
     return done_in_time(lambda: kind.of(task.model, task.judged, request.symmetry, request.every_step), limit)
 
 
@@ -154,6 +154,26 @@ def out_of_time(judged: Sequence[Property], limits: Limits, engine: str) -> Expl
     nothing.expanded_levels = -1
     nothing.compile_seconds = (limits.seconds or 0.0) - limits.spent
     return nothing
+
+
+def wide_for(request: ExploreRequest, limits: Limits) -> bool | None:
+    """Return whether fingerprints on Spark have 128 bits; None: as those of the checkpoint to resume from.
+
+    By the most states there can be, if that is known: 64 bits are enough while the probability that any state is missed
+    is at most one in a thousand. If it is not known, a cluster has 128: bits cannot be added later, and what is worth a
+    cluster may have more states than that.
+    """
+    from checker.explore.result import enough
+    from traces.spark.guest import is_local
+    from traces.spark.session import LOCAL
+
+    if request.fingerprint is not None:
+        return request.fingerprint == 128
+    if request.resume:
+        return None
+    if limits.max_states is not None:
+        return not enough(limits.max_states, 64)
+    return not is_local(request.master or LOCAL)
 
 
 def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
@@ -190,8 +210,14 @@ def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
         from checker.distributed.storage import StorageError
     except NoSpark as problem:
         raise RequestError(str(problem)) from None
-    wide = request.fingerprint == 128
-    where = Request(request.master, folder, request.resume, wide, every_step=request.every_step, reduces=reduces)
+    where = Request(
+        request.master,
+        folder,
+        request.resume,
+        wide_for(request, limits),
+        every_step=request.every_step,
+        reduces=reduces,
+    )
     where = replace(where, rather_than=task.rather_than)
     try:
         with task.watch.exploring() as progress:

@@ -7,7 +7,7 @@ from zabspec.protocols.registry import PROTOCOLS
 
 __all__ = ["release_of", "settled", "variant_of"]
 
-SETTINGS = ("walk", "walk-large")
+SETTINGS = ("walk", "walk-large", "hole")
 
 
 def variant_of(protocol: str, release: str) -> str:
@@ -40,7 +40,9 @@ def settled(variant: str, release: str, asked: str) -> str:
         asked: names of variants, those of settings among them.
     """
     names = [name for name in asked.split(",") if name in SETTINGS]
-    if names and before(release, 3, 6):
+    if before(release, 3, 9, 4) and "hole" in names:
+        names.remove("hole")
+    if {"walk", "walk-large"} & {*names} and before(release, 3, 6):
         names.append("before-2418")
     return ",".join(name for name in (variant, *names) if name)
 

@@ -246,6 +246,15 @@ ROWS = (
         {"crashes": 2, "losses": 1, "elections": 4, "proposals": 1}, 38, 31, True, "", "",
     ),
     Row(
+        "hole", "3.9.4", others(), ("4882",), "starts-again",
+        "A transaction is applied though writing it failed, and what comes next is logged behind the hole (4882): from "
+        "3.9.4 on addCommittedProposal throws for a hole inside an epoch, also while a log is replayed, and the server "
+        "does not start any more.",
+        "f.2.3: a proposal is accepted, on the disk, before it is delivered",
+        {"losses": 0, "crashes": 1, "elections": 1, "proposals": 1, "write_errors": 1}, 22, 21, True, "", "established",
+        "hole",
+    ),
+    Row(
         "2418", "3.5.10", others("4837", "4712", also=BEYOND), ("2418",), "initial-history",
         "A leader reads its log for a learner, and that ends before committedLog begins, or, without one, before what "
         "it has come to by SNAP: it sends a DIFF without what lies between.",

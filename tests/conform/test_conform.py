@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from checker.errors import RequestError
 from checker.requests.conform import ConformRequest, answer
-from tests.conform.tampering import TAMPERED, Line, put, sample, where
+from tests.conform.tampering import SAMPLE, TAMPERED, Line, put, sample, where
 from traces.conform.explained import (
     EXPLAINED,
     NOT_EXPLAINED,
@@ -22,7 +23,7 @@ from traces.conform.explained import (
     text_of,
 )
 from traces.conform.record import BadRecord, Record, read_record
-from traces.conform.search import Node, Search
+from traces.conform.search import Node, Search, drains_first
 from traces.conform.unbounded import Text
 from traces.record.runner import Runner
 from zabspec.language.kinds import Seq, SetOf
@@ -217,3 +218,41 @@ def test_a_guided_search_goes_towards_the_disks(tmp_path: Path) -> None:
     search.cuts.append((len(record.observations), 0, 0))
     assert list(search.towards_disk(found)) == [(0,), (1,), (2,)]
     assert all(search.is_next_on_disk(node.state, 0) for node in nodes)
+
+
+def test_the_write_that_comes_back_is_explained_and_flagged(tmp_path: Path) -> None:
+    """Real servers of 3.9.5 behind passive proxies (benchmarks/comes_back.py): see docs/findings/snap-tail.md."""
+    lines = lzma.decompress(SAMPLE.with_name("conform-comes-back.jsonl.xz").read_bytes()).decode().splitlines()
+    record = record_of(tmp_path, [json.loads(line) for line in lines])
+    done = conformed(record, "")
+    assert (done.verdict, done.unjudged) == (EXPLAINED, 0)
+    assert {"epoch-has-its-history", "memory-is-the-disk", "served-is-on-a-quorum"} <= set(done.broken)
+    assert done.lost == ["/zabcheck/back (unknown) is served by some servers, and not by 3"]
+    repaired = conformed(record, "snap-tail")
+    assert repaired.verdict == NOT_EXPLAINED
+    assert repaired.at is not None
+    assert (repaired.at.kind, repaired.at.leader) == ("SNAP", 3)
+
+
+def test_ends_of_terms_differ_in_what_they_do_first() -> None:
+    """Where the tree is brought up to the log before the rest is logged, it matters what was logged by then."""
+    names = ("", "3.6.0", "3.9.2", "3.5.3")
+    assert [drains_first(Text(name, 3, 3, WIDTH, {})["end_running"]) for name in names] == [True, False, False, True]
+
+
+def test_what_was_outstanding_at_a_transfer_was_proposed_before_it(tmp_path: Path) -> None:
+    """However long it is: the other follower's packets may be late, and the first that is seen of a proposal may stand
+    behind all of a DIFF."""
+    record = record_of(tmp_path, sample())
+    search = Search(record, text_of(record, ""))
+    kinds = [o.fields.get("kind") for o in record.observations]
+    connections = [o.fields.get("connection") for o in record.observations]
+    diff = [k for k, kind in enumerate(kinds) if kind == "DIFF"][2]
+    behind = next(k for k in range(diff, len(kinds)) if kinds[k] == "PROPOSAL" and connections[k] == connections[diff])
+    lines = sample()
+    for line in lines:
+        if line.get("zxid") == lines[behind + 1]["zxid"] and line.get("connection") != connections[behind]:
+            line["kind"] = "PING"
+    late = Search(record_of(tmp_path, lines), search.text)
+    assert late.proposed_at[record.observations[behind].zxid] == diff
+    assert search.proposed_at[record.observations[behind].zxid] < diff

@@ -84,6 +84,8 @@ def test_what_came_is_held_against_the_forecast() -> None:
     assert percents.pop("written") < -99
     assert percents == {"seconds": 100.0, "cpu": 25.0, "shuffle": 0.0, "memory": 100.0}
     assert found["cpu"].text == "cpu 1 CPU-s, came +25 %"
+    none = Account(Usage(), 1, (1,), 1, 2, 64)  # no level was a job: there is nothing to compare
+    assert none.as_json()["forecast"]["held"] == none.rows() == []
     unmetered = held(forecast, replace(usage, unmetered=1), forecast.memory)
     assert {each.quantity for each in unmetered} == {"seconds", "written", "memory"}
 
@@ -108,6 +110,34 @@ def test_a_forecast_is_said_once_of_a_long_exploration() -> None:
     assert len(said) == 2
     assert all("measured on zab" in sentence and "other models cost" in sentence for sentence in said)
     assert ["not known" in sentence for sentence in said] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("asked", "wide"),
+    [
+        ({"master": CLUSTER}, True),
+        ({}, False),
+        ({"max_states": 190_000_000, "master": CLUSTER}, False),
+        ({"max_states": 200_000_000}, True),
+        ({"fingerprint": 64, "max_states": 10**12}, False),
+        ({"resume": True}, None),
+    ],
+)
+def test_bits_follow_from_the_number_of_states(asked: dict[str, Any], wide: bool | None) -> None:
+    """64 are enough up to 192 million, where a state is missed with a probability of one in a thousand."""
+    request = ExploreRequest(MODEL, engine="spark", checkpoint="levels", **asked)
+    assert running.wide_for(request, request.limits) is wide
+
+
+def test_too_short_fingerprints_are_said_once() -> None:
+    notes: list[str] = []
+    forecasting = Forecasting(COSTS, 4, 4, 10, notes.append)
+    for states in (190_000_000, 193_000_000, 200_000_000):
+        forecasting(result(states), 0, 1)
+    assert [note for note in notes if "missed" in note] == [
+        "the probability that a state was missed is 1.0e-03 by now, at most; with --fingerprint 128, from the "
+        "beginning in another folder, it is 5.5e-23"
+    ]
 
 
 def test_what_spark_cannot_be_asked_about_is_not_nothing() -> None:

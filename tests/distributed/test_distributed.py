@@ -41,6 +41,7 @@ from checker.distributed.absorb import run_of, write_run  # noqa: E402
 from checker.distributed.checkpoint import Checkpoint, Level, Part, Refused, located  # noqa: E402
 from checker.distributed.cluster import Cluster, Here  # noqa: E402
 from checker.distributed.code import ExplorationTask  # noqa: E402
+from checker.distributed.costs import NotWorth  # noqa: E402
 from checker.distributed.explore import SparkExplorer  # noqa: E402
 from checker.distributed.files import NOTHING, File  # noqa: E402
 from checker.distributed.fingerprints import (  # noqa: E402
@@ -656,6 +657,15 @@ def test_a_task_may_take_several_parts(cluster: Cluster, tmp_path: Path) -> None
     case = (SMALL, True, {"depth": 14}, False)
     assert distributed(Counting(cluster.spark, worth=100), tmp_path, case, few=50, parts=8) == local(*case)
     assert taken == dict.fromkeys((1, 2, 3), 8)
+
+
+@pytest.mark.slow
+def test_a_cluster_that_is_too_small_is_not_used(cluster: Cluster, standalone: Standalone, tmp_path: Path) -> None:
+    """If this machine may explore instead; the folder is as empty as before for the one that does."""
+    where = Request(standalone.master, str(tmp_path / "levels"), rather_than=2)
+    with pytest.raises(NotWorth, match=r"the cluster has 2 cores, and below [3-9] cores this machine, which has 2"):
+        explore_on_spark(SMALL, judged("zab"), True, Limits(), False, where)
+    Checkpoint(Storage(str(tmp_path / "levels"))).check_empty()
 
 
 class Sabotaged(Cluster):

@@ -110,7 +110,7 @@ def test_counts(both: tuple[dict[str, Any], dict[str, Any]]) -> None:
 )
 def test_the_counts_are_those_of_the_other_model_checker(name: str, counted: str, number: int) -> None:
     """TLC: of `acks-ignored` written by hand in TLA+, and of the module that `export` writes of `zab`, with symmetry
-    (docs/tla.md)."""
+    (docs/how-to/export-to-tla.md)."""
     assert json.loads(FILE.read_text())[name][counted] == number
 
 

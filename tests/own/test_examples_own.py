@@ -13,6 +13,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
+from checker.requests.live import assumed
 from invariants import properties_of
 from traces.judging.simulated import judged_properties
 from zabspec.model import Configuration, Model
@@ -30,6 +31,7 @@ HOLDS = {
     "two_phase_commit": ({}, 45, ""),
     "gossip": ({"nodes": 2}, 56, ""),
     "sharded_commit": ({"crashes": 0, "budgets": "shard=1"}, 69, ""),
+    "views": ({"budgets": "retirements=0"}, 59, ""),
     "raft_election": ({"nodes": 2, "crashes": 0, "budgets": "elections=2"}, 17, ""),
 }
 # By example and variant: the question, what breaks, and after how many steps.
@@ -40,6 +42,7 @@ BREAKS = {
     ("chain_replication", "anywhere"): ({"budgets": "puts=1,reads=1"}, "reads-are-done", 2),
     ("lease", "late"): ({}, "one-holder", 8),
     ("drifting_lease", "late"): ({"budgets": "drift=0"}, "one-holder", 9),
+    ("views", "by-the-new"): ({}, "one-view", 11),
     ("two_phase_commit", "hasty"): ({}, "agreement", 7),
     ("fenced_lock", "unfenced"): ({"budgets": "acquires=2,expiries=1,writes=2"}, "fencing", 11),
     ("gossip", "parrot"): ({"nodes": 2}, "from-somebody", 3),
@@ -47,7 +50,7 @@ BREAKS = {
     ("raft_election", "generous"): ({"nodes": 2, "crashes": 0, "budgets": "elections=2"}, "election-safety", 6),
     ("raft_election", "forgetful"): ({"crashes": 1, "budgets": "elections=2"}, "election-safety", 8),
 }
-LARGE = {("leader_lease", "late"), ("raft_election", "forgetful")}
+LARGE = {("leader_lease", "late"), ("views", "by-the-new"), ("raft_election", "forgetful")}
 
 
 @pytest.mark.parametrize("name", HOLDS)
@@ -82,3 +85,9 @@ def test_what_asks_of_messages_in_flight_is_not_judged_in_a_simulated_run() -> N
     """They lie otherwise in the simulator: its runs are judged by all else."""
     assert [p.name for p in judged_properties(str(EXAMPLES / "token_ring.py"))] == ["mutual-exclusion"]
     assert [p.name for p in judged_properties(str(EXAMPLES / "leader_lease.py"))] == ["one-leader"]
+
+
+def test_what_the_environment_does_at_its_leisure_is_said() -> None:
+    """A progress property holds whether or not it does: beside what processes need not do."""
+    said = assumed(Model(Configuration(str(EXAMPLES / "work_queue.py"))))
+    assert said[-1].endswith("that a process does expire; that the environment does die")

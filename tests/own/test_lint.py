@@ -13,6 +13,7 @@ from checker.cli import main
 from checker.commands.init import START
 from tests.own.test_roles import written as with_roles
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 HEAD = "from __future__ import annotations\n"
 # what stands in the file that `init` writes, what instead, and what is said of it
 MISTAKES = [
@@ -32,6 +33,18 @@ ROLES = [
     ("serve(s, p, source)", "serve(s, p, p)", "serve(c) takes a process of role client"),
     ("served_by[p].add(source)", "served_by[p].add(p)", "served_by[p] takes a process of role server"),
     ("q in s.served_by[c] and", "q in s.served_by[c] and q == c and", "they are never the same"),
+]
+
+
+# of examples/drifting_lease.py and examples/views.py: nothing that follows from these is said
+CLOCKS = [
+    ("    s.holder_left[p] = PROMISE\n", "    s.holder_left[p] = PROMISED\n", "PROMISED is neither a local name nor"),
+    ("s.holds[p] = s.holds_left[p] > 0", "s.holds[p] = s.clock_ahead[p] > 0", "clock_ahead is the world's"),
+]
+MEMBERS = [
+    ("any_process(s), JOIN", "any_proces(s), JOIN", "there is no function any_proces"),
+    ("p not in s.view[p]\n", "p not in s.vie[p]\n", "the state has no field vie"),
+    ('"""It is in no view that it knows."""', "s.members.clear()", "a handler may not write environment field members"),
 ]
 
 
@@ -171,3 +184,23 @@ def test_what_is_no_file_is_a_wrong_request(folder: Path, name: str) -> None:
     assert err.startswith("zabcheck: ")
     assert err.count("\n") == 1
     assert linted(name, "--json")[0] == 2
+
+
+@pytest.mark.parametrize(("name", "mistakes"), [("drifting_lease", CLOCKS), ("views", MEMBERS)])
+def test_mistakes_of_clocks_and_members_are_said(
+    name: str, mistakes: list[tuple[str, str, str]], tmp_path: Path
+) -> None:
+    text = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
+    for old, new, _ in mistakes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    path = tmp_path / "many.py"
+    path.write_text(text, encoding="utf-8")
+    code, out, _ = linted(str(path), "--json")
+    assert code == 1
+    found = [(m["line"], m["reason"]) for m in json.loads(out)["mistakes"]]
+    lines = text.splitlines()
+    for _, new, said in mistakes:
+        near = [k for k, line in enumerate(lines, 1) if new.strip() in line]
+        assert any(line in near and reason.startswith(said) for line, reason in found), (said, found)
+    assert len(found) == len(mistakes)

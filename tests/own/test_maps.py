@@ -86,6 +86,12 @@ REFUSED = {  # what is replaced, by what, the line that is named (empty: where i
         "range(s.sent[p])",
         "sent may be NOTHING",
     ),
+    "from a round before": (
+        "    elif s.sent[p] < 1:\n        s.sent[p] += 1\n",
+        "    v = 0\n    for _k in range(2):\n        s.sent[p] = v // 2\n        v = s.sent[p]\n",
+        "v // 2",
+        "v may be NOTHING where it is calculated with",
+    ),
     "passed as a number": (
         "is_new(s, p, source, m.number):", "is_new(s, p, source, s.last[p].number):", "",
         r"Last.number may be NOTHING, and is_new calculates with its number",

@@ -11,7 +11,8 @@ from click.testing import CliRunner, Result
 
 from checker.cli import main
 from checker.explore.interpret import Interpreter
-from checker.mutate.run import SURVIVES, mutants_in
+from checker.mutate.report import MutationReport
+from checker.mutate.run import SURVIVES, Campaign, Judged, mutants_in
 from tests.sources import some
 from zabspec.model import Configuration, Model
 
@@ -122,6 +123,15 @@ def test_what_no_property_notices_is_listed_with_its_line(path: Path) -> None:
     said = " ".join(ran.stdout.split())
     assert f"light.py:{spare}: constant in on was 1 now 2 " in said
     assert "may do the same as the protocol" in said
+
+
+def test_a_survivor_is_judged_by_no_progress_property(path: Path) -> None:
+    """Which the report says where the protocol has one: what it changes may be what they are about."""
+    survivor = Judged(mutants_in(Model(Configuration(str(path))))[0], SURVIVES)
+    for names in ((), ("served",)):
+        report = MutationReport(Campaign(Configuration(str(path)), 0, 1, 1, 0, [survivor]), "light.py", None, names)
+        said = " ".join(str(part) for part in report.parts())
+        assert ("progress properties (served)" in " ".join(said.split())) == bool(names)
 
 
 def test_which_are_drawn_follows_from_the_seed(path: Path) -> None:

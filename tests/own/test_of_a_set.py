@@ -135,6 +135,11 @@ def test_nobody_can_be_chosen_of_an_empty_set(engine: str, tmp_path: Path) -> No
             "    for q in processes(s):\n        s.heard[p].add(q)\n",
             "processes is not imported: from",
         ),
+        (
+            "def call(s: State, p: Node)",
+            "def call(s: State, p: Node, q: Node)",
+            "another process it chooses, q = any_of",
+        ),
         (SET, "any_of(s, len(s.uncalled[p]))", "takes a role or a set of processes, and len(s.uncalled[p]) is neither"),
         (f"    q = {SET}\n", f"    q = p\n    send(s, p, {SET}, CALL())\n", f"give it a name first, q = {SET}"),
     ],

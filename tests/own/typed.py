@@ -47,6 +47,7 @@ def fields(s: State, p: Server, c: Client, m: PUT) -> None:
     assert_type(m.entry < Entry(term=1, value=2), bool)
     assert_type(only(s, Server), Server)
     assert_type(any_of(s, Client), Client)
+    assert_type(any_of(s, {q for q in processes(s, Client) if q != c}), Client)
     assert_type(Txn(epoch=1, counter=1, value=1).counter, int)
     s.holder[p] = NOBODY
     send(s, p, c, PUT(entry=Entry(term=1, value=1), owner=c))

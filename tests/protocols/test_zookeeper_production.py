@@ -16,7 +16,7 @@ from traces.record.values import state_json
 from traces.reenact.servers import NO_WALK, Cannot, settings_for
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.protocols.zookeeper.state import WIDTH
+from zabspec.protocols.zookeeper.state import FOLLOWING, SERVING, WIDTH
 
 
 def z(epoch: int, counter: int) -> int:
@@ -121,11 +121,42 @@ def test_a_log_with_a_hole_is_a_row() -> None:
     assert asked.as_recorded
 
 
+@pytest.mark.parametrize(
+    ("variant", "log", "refused"),
+    [
+        ("hole", [A, B, C], False),
+        ("hole", [A, C], True),
+        ("hole", [A, D], False),  # of a later epoch it is the next
+        ("hole", [A, D, C], False),  # not later than the last: passed over
+        ("", [A, C], False),
+    ],
+)
+def test_a_log_with_a_hole_is_refused_at_the_start(variant: str, log: list[int], refused: bool) -> None:
+    s, names = leader(variant, log=log)
+    s.current_epoch[0] = s.accepted_epoch[0] = 2
+    names["on_recovery"](s, 0)
+    assert bool(s.refused[0]) == refused
+
+
+@pytest.mark.parametrize(("variant", "refused"), [("hole", True), ("", False)])
+def test_a_hole_that_a_shutdown_meets_ends_the_process(variant: str, refused: bool) -> None:
+    """It has applied <1,1>, and its sync thread has yet to log <1,3>: fastForwardDataBase throws."""
+    s, names = leader(variant, log=[A], committed_log=[A])
+    s.current_epoch[0] = s.accepted_epoch[0] = 2
+    s.last_processed[0], s.role[0], s.phase[0] = A, FOLLOWING, SERVING
+    s.sync_queue[0].append(C)
+    names["shut_down"](s, 0)
+    assert bool(s.refused[0]) == refused
+    assert not s.hole[0]
+
+
 def test_settings_are_those_of_a_release() -> None:
     assert settled("3.5.3", "3.5.3", "walk") == "3.5.3,walk,before-2418"
     assert settled("3.9.2", "3.9.2", "coarse,walk,4837") == "3.9.2,walk"
     assert settled("", "master", "walk-large") == "walk-large"
     assert settled("3.5.10", "3.5.10", "") == "3.5.10"
+    assert settled("", "3.9.4", "hole") == "hole"
+    assert settled("3.9.3", "3.9.3", "hole,walk") == "3.9.3,walk"
     assert "before-2418" in configuration("3.5.10", (), {}, settings="walk").variant
     assert [settings_for(v) for v in ("3.9.2", "3.9.2,walk")] == [NO_WALK, ()]
     with pytest.raises(Cannot, match="hundreds of megabytes"):

@@ -83,6 +83,7 @@ def user_world(declaration: Declaration, program: Program, request: dict[str, An
         size=size,
         fields=[g for f in declaration.state(size) for g in (f, f.ended_by) if g is not None],
         drift=amounts[declaration.drift] if isinstance(declaration.drift, str) else declaration.drift,
+        founders=founders(declaration, counts, nodes),
         messages=messages,
         network=networks.index(network),
         amounts=amounts,
@@ -100,6 +101,18 @@ def user_world(declaration: Declaration, program: Program, request: dict[str, An
     )
     language.RECORDS.update(types)
     return made(model)
+
+
+def founders(declaration: Declaration, counts: dict[str, int], nodes: int) -> list[int] | None:
+    """Return who is a member at the beginning (U1); None: members do not change."""
+    if declaration.members is None:
+        return None
+    out, begin = [], 0
+    named = declaration.members if counts else {"": declaration.members}
+    for role, count in (counts or {"": nodes}).items():
+        out += range(begin, begin + named.get(role, count))
+        begin += count
+    return out
 
 
 def say_variant(size: Size, variants: list, names: str) -> None:

@@ -232,6 +232,7 @@ class Declaration:
     flight: Callable | None = None
     unforced: int = 4
     drift: Any = None
+    members: Any = None
     world: str = "datagrams"
     elects: Any = ()
     starts: Any = ()
@@ -265,6 +266,7 @@ class Mark:
     fair: Any = True
     fair_to: str = "process"
     timer: str = ""
+    moves: str = ""  # `joins` or `leaves` (U3)
     over: str = "state"
     witness: Callable | None = None
 
@@ -289,6 +291,16 @@ def fires(
 ) -> Callable:
     """Mark what a process does as its timer fires (B6)."""
     return _marker(Mark("action", name, when, budget, fair, timer=timer))
+
+
+def joins(when: Any = None, budget: str = "", every: int = 40, name: str = "", fair: Any = False) -> Callable:
+    """Mark what a process does as it joins (U3)."""
+    return _marker(Mark("action", name, when, budget, fair, moves="joins"))
+
+
+def leaves(when: Any = None, budget: str = "", every: int = 40, name: str = "", fair: Any = False) -> Callable:
+    """Mark what a member does before it leaves (U3)."""
+    return _marker(Mark("action", name, when, budget, fair, moves="leaves"))
 
 
 def environment_step(
@@ -385,10 +397,12 @@ def any_process(s: Any) -> int:
     return any_of(s, None)
 
 
-def is_quorum(s: Any, members: Any, role: Any = None) -> bool:
-    """Whether a set of processes is a quorum (Q2), or a majority of a role (A4)."""
-    if role is not None:
-        return 2 * len(set(members)) > len(members_of(s, role))
+def is_quorum(s: Any, members: Any, of: Any = None) -> bool:
+    """Whether a set of processes is a quorum (Q2), or a majority of a role (A4) or a set (U4)."""
+    if of is not None and hasattr(of, "__supertype__"):
+        return 2 * len(set(members)) > len(members_of(s, of))
+    if of is not None:
+        return 2 * len(set(members) & set(of)) > len(set(of))
     return s.world.model.size.is_quorum(list(members))
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -23,8 +24,9 @@ from checker.explore.memory import Budget
 from checker.explore.result import Exploration, Limits
 from invariants.registry import STEP
 from tests.second.generator import Generated, protocol
-from tests.second.generator.coverage import CONSTRUCTS, constructs, table
+from tests.second.generator.coverage import CONSTRUCTS, CROSSED, constructs, table
 from tests.second.generator.favoured import drawn, need_of
+from tests.second.generator.requests import smaller
 from tests.second.generator.systems import may_count, with_system
 from tests.second.harness import tlc
 from tests.second.harness.book import ROOT, Book, Reference
@@ -145,6 +147,30 @@ def test_protocols_have_declared_features() -> None:
     used = {name for text in texts for name in constructs(text)}
     assert {"revise", "own epochs", "room either way", "budget read by a property", "budget read by the environment",
             "budget of the world spent by an action", "abdeliver"} <= used  # fmt: skip
+
+
+@pytest.mark.slow(seconds=2)
+def test_roles_maps_and_timers_are_crossed(tmp_path: Path, reference: Reference) -> None:
+    """In few protocols nearly everything that is counted of them is there; one is held against the reference, who
+    waits for ever too."""
+    wanted = ["roles+crossed+timers", "crossed+maps", "datagrams: roles+crossed+crash_inside"]
+    made = [drawn(seed, wanted) for seed in range(500000, 500045)]
+    used = {name for one in made for name in constructs(one.text)}
+    assert {*CROSSED} - used <= {"fair to the action", "strong fairness", "optional name"}
+    assert all(sum(one.request["budgets"].get(r, 0) for r in one.request.get("roles", ())) in (0, one.request["nodes"])
+               for one in made)  # fmt: skip
+    live = next(one for one in made if "@progress" in one.text and one.request["nodes"] == 2 and "roles=" in one.text)
+    outcome = check(live, tmp_path, (*USUAL, "live"), reference)
+    assert outcome.status == "same", outcome.line()
+    assert {"roles x maps", "maps x choices"} <= {*outcome.has}
+
+
+def test_a_request_made_smaller_keeps_its_roles() -> None:
+    """Their sizes follow from the number of processes, and are no budgets that there may be less of."""
+    request: dict[str, Any] = with_system({"roles": ("a", "b", "c"), "skew": True, "nodes": 4, "budgets": {}})
+    assert request["budgets"] == {"a": 1, "b": 2, "c": 1}
+    sizes = {smaller({**request, "budgets": {**request["budgets"], "x": 1}}, Random(k))["nodes"] for k in range(9)}
+    assert sizes == {3}
 
 
 def answering(asked: list[Mapping[str, Any]], said: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Book]:

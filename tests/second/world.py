@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.second.disks import Disks
 from tests.second.history import History
-from tests.second.kinds import NO_MESSAGE, NOBODY, Bool, Fault, Int, Letter, MessageUnion
+from tests.second.kinds import NO_MESSAGE, NOBODY, Bool, Fault, Int, Letter, MessageUnion, SetOf
 from tests.second.language import Mark, Size
 from tests.second.load import Program
 from tests.second.state import NODE, Field, Layout, Role, part
@@ -31,6 +31,7 @@ class Model:
     down: int
     unforced: int
     drift: int | None = None  # by how much clocks differ (T1); None: there are none
+    founders: list[int] | None = None  # who is a member at the beginning (U1); None: members do not change
     user: bool = True
     keeps_down: bool = False  # the protocol says itself who is down (F1)
     transactions: bool = False
@@ -86,6 +87,9 @@ class World(Disks, History):
             self.faults = amounts.get("crashes", 0) > 0
         budgets = [*self.BUDGETS, *(["power_losses"] if self.disks else []), *model.own]
         fields = [*model.fields, *self.network_fields()]
+        if model.founders is not None:
+            sets = [(name, SetOf(self.n, nodes=True)) for name in ("members", "departed")]
+            fields += [Field(name, kind, Role.ENVIRONMENT) for name, kind in sets]
         fields += [Field("clock_ahead", Int(0, model.drift), Role.ENVIRONMENT, (NODE,))] if model.drift else []
         fields += [
             part(f"{b}_left", Int(0, amounts.get(b, 0)), Role.BUDGET, "budgets", key=b) for b in dict.fromkeys(budgets)
@@ -140,7 +144,7 @@ class World(Disks, History):
                 f"{sort}:{mark.name or name.replace('_', '-')}",
                 mark.budget,
                 self.if_armed(mark, mark.when and self.program.current(mark.when)),
-                self.disarming(mark, function),
+                self.moving(mark, self.disarming(mark, function)),
             )
             for name, mark, function in self.program.marked(sort)
         ]
@@ -164,6 +168,28 @@ class World(Disks, History):
 
         fires.__name__ = function.__name__  # whose processes it is of follows from that
         return fires
+
+    def moving(self, mark: Any, function: Callable) -> Callable:
+        """Return a step by which a process joins or leaves, if it is one (U3)."""
+        if not mark.moves:
+            return function
+
+        def moves(s: Any, p: int) -> None:
+            if mark.moves == "joins":
+                s.members.add(p)
+            function(s, p)
+            if mark.moves == "leaves":
+                self.do_forget(p)
+                s.members.discard(p)
+                s.departed.add(p)
+
+        moves.__name__ = function.__name__
+        vars(moves)["joins"] = mark.moves == "joins"
+        return moves
+
+    def outside(self, s: Any, p: int) -> bool:
+        """Whether p is no member in the state that `s` shows (U2)."""
+        return self.model.founders is not None and p not in s.members
 
     def _receivers(self) -> dict[tuple[int, str], Callable]:
         """Return the `@receives` functions by their number of parameters and kind of message."""
@@ -261,7 +287,7 @@ class World(Disks, History):
 
     def down(self, s: Any, p: int) -> bool:
         """Whether p is down in the state that `s` shows (F1)."""
-        return self.faults and s.crashed[p]
+        return self.outside(s, p) or bool(self.faults and s.crashed[p])
 
     def do_choose(self, k: int) -> int:
         """Choose one of `0..k-1` (E12)."""
@@ -283,6 +309,8 @@ class World(Disks, History):
         self.s.load(tuple(self.low))
         for budget, place in self.left.items():
             self.cells[place] = self.model.amounts.get(budget, 0)
+        for p in self.model.founders or ():
+            self.s.members.add(p)
         for p in range(self.n):
             self.ask("on_start", None, p)
         if self.model.start:
@@ -333,12 +361,20 @@ class World(Disks, History):
         for p in range(self.n):
             if self.clocks and self.may_tick(p):
                 yield Step("action:clock-ticks", 20, lambda p=p: self.tick(p), p)
+            if self.outside(self.s, p):
+                for label, budget, when, function in self.actions:
+                    able = getattr(function, "joins", False) and p in self.takes(function) and self.has_left(budget)
+                    if able and p not in self.s.departed and (when is None or when(self.s, p)):
+                        yield Step(label, 20, lambda p=p, b=budget, f=function: self.act(b, f, p), p)
+                continue
             if not self.up(p):
                 yield Step("recover", 9, lambda p=p: self.recover(p), p, fails=True)
                 continue
             if abcasts and self.may_lead(p) and self.ask("may_abcast", False, p):
                 yield Step("abcast", 6, lambda p=p: self.handle("on_abcast", p), p, fails=True)
             for label, budget, when, function in self.actions:
+                if getattr(function, "joins", False):
+                    continue
                 if p in self.takes(function) and self.has_left(budget) and (when is None or when(self.s, p)):
                     effect = lambda p=p, b=budget, f=function: self.act(b, f, p)  # noqa: E731
                     yield Step(label, 20, effect, p, fails=True, own=budget)

@@ -20,6 +20,8 @@ from tests.spark import LocalSpark
 from tests.zookeeper.test_findings import healthy, missing_one
 from tests.zookeeper.written import ensemble
 from traces.tables.places import Address
+from traces.tables.remote import ArrowFolder
+from traces.zookeeper.remote import turn
 
 KEYS = "s3://KEYID:sec%2Fret@lake/{}?endpoint_override=hidden-host"
 
@@ -78,6 +80,18 @@ def test_a_version_folder_and_two_folders_of_a_server(servers: list[Path], tmp_p
     assert [s["number"] for s in found] == [7, 8, 9]
     assert found[1]["folders"] == ["s3://lake/server2/version-2", "s3://lake/logs/version-2"]
     assert found[1]["records"] == found[0]["records"] > found[2]["records"] > 0
+
+
+def test_a_copy_has_the_times_of_its_original(servers: list[Path], tmp_path: Path) -> None:
+    """By them an audit sees whether a server may be running."""
+    ArrowFolder(Address(KEYS.format("server1"))).get("version-2/currentEpoch", tmp_path / "copy")
+    assert (tmp_path / "copy").stat().st_mtime_ns == (servers[0] / "version-2" / "currentEpoch").stat().st_mtime_ns
+
+
+def test_files_of_a_running_server_are_copied_in_order() -> None:
+    """Read the other way round, a server that goes on meanwhile has joined an epoch that it never promised."""
+    names = ["acceptedEpoch", "currentEpoch", "log.1", "log.200", "myid", "snapshot.0"]
+    assert sorted(names, key=turn) == ["currentEpoch", "acceptedEpoch", "myid", "snapshot.0", "log.1", "log.200"]
 
 
 @pytest.mark.parametrize(

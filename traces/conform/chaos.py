@@ -70,7 +70,12 @@ class Chaos:
 
     Args:
         folder: a new one, for the record, the servers' logs and their data.
+
+    Attributes:
+        session: seconds after which a client's session expires.
     """
+
+    session = 6.0
 
     def __init__(self, folder: Path, release: Release, plan: ChaosPlan, count: int = 3) -> None:
         self.folder, self.release, self.plan = folder, release, plan
@@ -160,7 +165,7 @@ class Chaos:
         kazoo = import_module("kazoo.client")
         logging.getLogger("kazoo").setLevel(logging.CRITICAL)
         made = kazoo.KazooClient(
-            hosts, timeout=6.0, randomize_hosts=False,
+            hosts, timeout=self.session, randomize_hosts=False,
             connection_retry={"max_tries": -1, "delay": 0.1, "max_delay": 0.5},
         )  # fmt: skip
         self.clients.append(made)

@@ -87,7 +87,7 @@ def conformed(
             out.why = str(problem)
         out.unjudged, out.widest = len(search.unjudged), search.widest
         out.states += search.looked
-        if (failure is None and not out.why) or "drain" in text["end_running"].__code__.co_names:
+        if (failure is None and not out.why) or search.drains:
             break  # it is explained, or the other way is the same
     if failure is not None:
         out.verdict, out.at = NOT_EXPLAINED, failure.observation

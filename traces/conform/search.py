@@ -7,7 +7,7 @@ done just before that. A packet may be received once it has been seen, and is se
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -147,7 +147,7 @@ class Search:
         self.instead: set[str] = set()
         self.proposed_at, self.last_named = self.named()
         # Only where a search that is not narrow follows one that has explained nothing (`explained.py`).
-        self.drains = "drain" in text["end_running"].__code__.co_names
+        self.drains = drains_first(text["end_running"])
         self.guided = narrow and not self.drains
         self.cuts = [(k, self.index[o.follower], o.zxid) for k, o in enumerate(record.observations) if is_cut(o)]
         self.final_log = {
@@ -155,6 +155,11 @@ class Search:
             for o in record.observations
             if o.what == "disk"
         }
+        self.at_hand = 0  # the connection of the packet that is looked at
+        self.sent_down: dict[int, list[int]] = {}
+        for k, o in enumerate(record.observations):
+            if o.what == "packet" and not o.up:
+                self.sent_down.setdefault(o.connection, []).append(k)
         self.closed_at: dict[tuple[int, int], int] = {}
         for k, o in enumerate(record.observations):
             if o.what in ("closed", "lost"):
@@ -163,17 +168,24 @@ class Search:
 
     def named(self) -> tuple[dict[int, int], dict[int, int]]:
         """Where each proposal is first seen to be sent by the leader of its epoch, and the last counter of each epoch
-        that is named anywhere."""
+        that is named anywhere. What stands between a DIFF, TRUNC or SNAP and NEWLEADER was sent with the former."""
         first: dict[int, int] = {}
         last: dict[int, int] = {}
         led: dict[int, int] = {}
+        began: dict[int, int] = {}
         for k, o in enumerate(self.record.observations):
             for z in zxids_of(o):
                 last[z >> 32] = max(last.get(z >> 32, 0), z & 0xFFFFFFFF)
-            if o.what == "packet" and o.kind == "LEADERINFO":
+            if o.what != "packet" or o.up:
+                continue
+            if o.kind == "LEADERINFO":
                 led[o.connection] = o.zxid >> 32
-            if o.what == "packet" and o.kind == "PROPOSAL" and led.get(o.connection) == o.zxid >> 32:
-                first.setdefault(o.zxid, k)
+            elif o.kind in SYNCHRONIZES:
+                began[o.connection] = k
+            elif o.kind == "NEWLEADER":
+                began.pop(o.connection, None)
+            elif o.kind == "PROPOSAL" and led.get(o.connection) == o.zxid >> 32:
+                first[o.zxid] = min(first.get(o.zxid, k), began.get(o.connection, k))
         return first, last
 
     # --- steps -------------------------------------------------------------------------------------
@@ -192,6 +204,8 @@ class Search:
             if before[self.down + f] is not after[self.down + f]:
                 took = kind == TO_FOLLOWER and a == f
                 self.sent(before, after, self.down + f, self.unseen_down + f, took)
+                if kind == TO_LEADER and b == f and not self.may_be_seen(s, out, f, a):
+                    return None
         for k in range(n * n):
             if before[self.up + k] is not after[self.up + k]:
                 took = kind == TO_LEADER and k == b * n + a
@@ -204,6 +218,21 @@ class Search:
         """Count what a step has put into a channel as not seen yet."""
         more = len(after[channel]) - (len(before[channel]) - took)
         after[unseen] = after[unseen] + more if more >= 0 else min(after[unseen], len(after[channel]))
+
+    def may_be_seen(self, s: Unbounded, out: Unbounded, f: int, l: int) -> bool:
+        """Whether what a leader that serves sends to a learner for its ACKEPOCH is what is seen later. Where the packet
+        at hand is one of that connection itself, it is left to the search, which then says what the model has."""
+        c, unseen = s.connection[f][l], s.slots[self.unseen_down + f]
+        if s.phase[l] != SERVING or unseen or c == self.at_hand or s.slots[self.down + f]:
+            return True
+        if s.slots[self.up + f * self.n + l][0].kind.name != "ACKEPOCH":
+            return True
+        ahead = self.sent_down.get(c, [])
+        first = bisect_left(ahead, self.position)
+        for m, k in zip(out.slots[self.down + f], ahead[first:], strict=False):
+            if not is_packet(self.text, m, self.record.observations[k], s.term[l]):
+                return False
+        return True
 
     def own_steps(self, s: Unbounded, p: int, ends: bool) -> Iterator[int]:
         """What a server may do by itself, or with what was seen to be sent to it.
@@ -321,6 +350,7 @@ class Search:
             TooMany: states to look at.
         """
         self.position = position
+        self.at_hand = o.fields.get("connection", 0)
         self.instead = set()
         if o.what == "kills":
             self.dying.add(o.server)
@@ -706,10 +736,10 @@ class Search:
         return out
 
     def outlives(self, s: Unbounded, f: int) -> bool:
-        """Whether a follower serves, of a release in which the end of a term only brings the tree up to the log: what
-        was queued for the log is then another thread's."""
-        called = set(self.text["end_running"].__code__.co_names)
-        return bool(s.phase[f] == SERVING) and "fast_forward" in called and "drain" not in called
+        """Whether a follower serves, of a release in which the end of a term brings the tree up to the log: what
+        was queued for the log is then another thread's, or logged later."""
+        called = self.text["end_running"].__code__.co_names
+        return bool(s.phase[f] == SERVING) and "fast_forward" in called and not self.drains
 
     def cut_short(self, node: Node, f: int, zxid: int) -> list[Node]:
         """The ends of the term of such a follower, behind which it votes with a zxid. What it has received, what it has
@@ -808,10 +838,10 @@ class Search:
         if (
             s.phase[p] != SERVING
             or "fast_forward" not in called
-            or ("drain" not in called and (leads or not self.narrow))
+            or (not drains_first(ends) and (leads or not self.narrow))
         ):
             return None
-        which = {k for k, name in self.acts if name in ((SYNCS, COMMITS) if "drain" in called else (COMMITS,))}
+        which = {k for k, name in self.acts if name in ((SYNCS, COMMITS) if drains_first(ends) else (COMMITS,))}
 
         def leaves_out(_: Unbounded, w: int) -> bool:
             if w >> 16 & 255 != p:
@@ -887,6 +917,12 @@ class Search:
         if differ:
             self.instead.add(f"{', '.join(differ)}")
         return [] if differ else [node]
+
+
+def drains_first(ends: Any) -> bool:
+    """Whether an end of a term logs all that is queued before it brings the tree up to the log, or does not do that."""
+    called = list(ends.__code__.co_names)
+    return "drain" in called and ("fast_forward" not in called or called.index("drain") < called.index("fast_forward"))
 
 
 def shown(value: object) -> str:

@@ -123,6 +123,8 @@ class Direction:
             self.tap.recorder.note("unread", connection=self.number, message=f"it is not of the protocol: {problem}")
             return
         for p in found:
+            if self.up and p.name == self.tap.holds_behind:
+                self.tap.answers(self.number).held = True
             if p.kind not in OUTSIDE:
                 more = {"current": p.number} if p.kind == ACKEPOCH else {}
                 self.tap.recorder.note(
@@ -154,6 +156,7 @@ class Tap:
         self.source, self.target, self.port_behind = source, target, port_behind
         self.packets, self.recorder = packets, recorder
         self.cut = self.over = False
+        self.holds_behind = ""  # a kind of packet: what is answered to it is held
         self.most_late = 0.0
         self.drawn = random.Random(f"{source} {target} {packets}")
         self.live: list[tuple[int, list[Direction]]] = []
@@ -224,6 +227,10 @@ class Tap:
                     close(d.source)
             self.live.clear()
             self.recorder.changed.notify_all()
+
+    def answers(self, number: int) -> Direction:
+        """The direction of a live connection from who was connected to."""
+        return next(pair[1] for k, pair in self.live if k == number)
 
     def hold(self, sender: int, holds: bool) -> None:
         """Keep what a server sends over the connections that there are, or let it pass again."""

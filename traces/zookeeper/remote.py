@@ -7,7 +7,7 @@ from pathlib import Path
 
 from traces.tables.places import Address
 from traces.tables.remote import RemoteError, RemoteFolder
-from traces.zookeeper.server import DEEP, MOST_FILES, VERSION
+from traces.zookeeper.server import DEEP, KNOWN, MOST_FILES, VERSION
 
 __all__ = ["copy_server", "parent_of"]
 
@@ -42,7 +42,7 @@ def copy_server(remote: RemoteFolder, above: RemoteFolder | None, target: Path, 
     for folder, whole in server_folders(remote, target.name):
         here = target / folder
         here.mkdir(parents=True, exist_ok=True)
-        for name in remote.names(folder):
+        for name in sorted(remote.names(folder), key=turn):
             if whole or name == MYID:
                 remote.get(f"{folder}/{name}".lstrip("/"), here / name)
                 files += 1
@@ -53,6 +53,16 @@ def copy_server(remote: RemoteFolder, above: RemoteFolder | None, target: Path, 
                 (here / name).mkdir()
         if whole and not folder and above is not None and MYID in above.names(""):
             above.get(MYID, here.parent / MYID)
+
+
+def turn(name: str) -> tuple[int, int]:
+    """Return when a file is copied: of a server that runs, what it writes later is copied later.
+
+    Its epochs are copied in the order in which an audit reads them, and its logs after its snapshots.
+    """
+    if name in KNOWN:
+        return 0, KNOWN.index(name)
+    return (2 if name.startswith("log.") else 1), 0
 
 
 def server_folders(remote: RemoteFolder, name: str) -> Iterator[tuple[str, bool]]:

@@ -235,7 +235,12 @@ def check_of(name: str, fields: Iterable[Field], messages: Iterable[Message], ro
 
     def check(at: tuple[str, ...], what: str, role: str) -> None:
         if role and role not in roles:
-            raise misdeclared(name, at, f"{what} is of role {role!r}; {there}")
+            axis = (
+                ", which is an axis: a field of each process has it anyhow, and a timer has none"
+                if role == NODE
+                else ""
+            )
+            raise misdeclared(name, at, f"{what} is of role {role!r}{axis}; {there}")
 
     def check_record_of(at: tuple[str, ...], what: str, kind: Kind) -> None:
         record = kind.element if isinstance(kind, Seq) else kind

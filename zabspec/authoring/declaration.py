@@ -43,7 +43,9 @@ __all__ = [
     "fires",
     "ghost",
     "invariant",
+    "joins",
     "lease",
+    "leaves",
     "observation",
     "on_disk",
     "progress",
@@ -321,6 +323,7 @@ class Action:
         together: what is fair is that some process takes it, and not that each does.
         timer: the field of the timer whose firing it is; empty: none.
         role: the type of the role whose processes take it; empty: all do.
+        joins, leaves: it is that by which a process becomes a member, or is one no longer.
     """
 
     name: str
@@ -334,6 +337,8 @@ class Action:
     together: bool = False
     timer: str = ""
     role: str = ""
+    joins: bool = False
+    leaves: bool = False
 
 
 def as_function(function: Callable[..., Any]) -> FunctionType:
@@ -450,6 +455,61 @@ def fires(
         made = Action(
             name or name_of(function), as_function(function), looks(when), budget, every,
             fair=bool(fair), strong=fair == STRONG, timer=timer,
+        )  # fmt: skip
+        vars(function)["made_action"] = made
+        return function
+
+    return mark
+
+
+def joins(
+    bare: Callable[..., Any] | None = None,
+    /,
+    *,
+    when: Callable[..., bool] | None = None,
+    budget: str = "",
+    every: int = 40,
+    name: str = "",
+    fair: bool | str = False,
+) -> Callable[[Step], Step]:
+    """Marks what a process does as it becomes a member, `(s, p)`: possible for one that never was one. It need not
+    happen, unless it is `fair`. All else is as of an `action`."""
+    marked_bare("joins", bare)
+    return member_step(when, budget, every, name, fair, joins=True)
+
+
+def leaves(
+    bare: Callable[..., Any] | None = None,
+    /,
+    *,
+    when: Callable[..., bool] | None = None,
+    budget: str = "",
+    every: int = 40,
+    name: str = "",
+    fair: bool | str = False,
+) -> Callable[[Step], Step]:
+    """Marks what a member does as the last thing before it leaves for good, `(s, p)`. It need not happen, unless it is
+    `fair`. All else is as of an `action`."""
+    marked_bare("leaves", bare)
+    return member_step(when, budget, every, name, fair, leaves=True)
+
+
+def member_step(
+    when: Callable[..., bool] | None,
+    budget: str,
+    every: int,
+    name: str,
+    fair: bool | str,
+    joins: bool = False,
+    leaves: bool = False,
+) -> Callable[[Step], Step]:
+    """Mark a step by which who is a member changes."""
+    check_fairness(fair, "process", budget)
+
+    def mark(function: Step) -> Step:
+        made = Action(
+            name or name_of(function), as_function(function), looks(when), budget, every,
+            fair=bool(fair), strong=fair == STRONG, joins=joins, leaves=leaves,
         )  # fmt: skip
         vars(function)["made_action"] = made
         return function
@@ -611,6 +671,7 @@ class Declaration:
         network: which network unless a question says otherwise.
         drift: by how many ticks the clocks of processes may differ, or the name of a budget, whose amount it is. None:
             there are no clocks.
+        members: how many processes are members at the beginning, with roles by their names. None: all are, for ever.
         variants: the protocol with one rule changed; or the name of the module whose `VARIANTS` has them.
         transactions: it abcasts and abdelivers, and is judged by the properties of atomic broadcast.
         epochs: of such a protocol, from a size to the largest epoch; None: as many as there are processes.
@@ -653,6 +714,7 @@ class Declaration:
     nodes: int = 3
     network: str = ""
     drift: int | str | None = None
+    members: int | Mapping[str, int] | None = None
     variants: Sequence[Variant] | str = ()
     transactions: bool = False
     epochs: Callable[[Size], int] | None = None

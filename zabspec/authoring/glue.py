@@ -8,6 +8,7 @@ from types import FunctionType, MappingProxyType
 
 from zabspec.authoring.clocks import TICKS, clock_text
 from zabspec.authoring.declaration import Action, Declaration
+from zabspec.authoring.membership import asks_member, begins_member, ends_member, membership_text
 from zabspec.language.kinds import MessageUnion
 from zabspec.language.schema import Field
 from zabspec.language.sentences import MARK
@@ -57,24 +58,27 @@ def world_text(
     start: str,
     absent: Collection[str] = (),
     fields: Iterable[Field] = (),
+    members: Mapping[str, int] | None = None,
 ) -> str:
     """The functions between a text and its world.
 
     Args:
         absent: budgets that the state does not have; a step that spends one is never possible.
         fields: of the text, at the size that it is asked of.
+        members: how many are members at the beginning, by role; None: all are, for ever.
     """
     filled = [f"    s.{name}_left = s.{name.upper()}" for name in budgets]
+    begin = ["    first_members(s)"] if members is not None else []
     parts = [
         "from __future__ import annotations",
-        "\n".join(["def fill_budgets(s: State) -> None:", *filled, "    return"]),
+        "\n".join(["def fill_budgets(s: State) -> None:", *filled, *begin, "    return"]),
     ]
     parts += dispatch("may_act", "on_act", "s: State, p: Node", "s, p", text.actions, absent)
     parts += dispatch("may_change", "on_change", "s: State", "s", text.changes, absent)
     parts += [spent(budget, text.actions) for budget in FAILING if any(a.budget == budget for a in text.actions)]
     if down:
         parts += [
-            "def is_down(s: State, p: Node) -> bool:\n    return s.crashed[p]",
+            *(["def is_down(s: State, p: Node) -> bool:\n    return s.crashed[p]"] if members is None else []),
             "def went_down(s: State, p: Node) -> None:\n    if starts_at_once(s, p):\n        on_recovery(s, p)\n"
             "    else:\n        s.crashed[p] = True",
             "def came_up(s: State, p: Node) -> None:\n    s.crashed[p] = False",
@@ -89,9 +93,14 @@ def world_text(
     elif text.receipts:
         parts.append(received("on_message", text.receipts, union, "p, source, ", text.receivers))
     parts += by_role(text.hooks)
+    if members is not None:
+        parts += membership_text(members, text.declared.roles, down)
+        parts[0] += "\n\nfrom zabspec.language.lang import forget, processes"
+    going_on = [f"k == {k}" for k, a in enumerate(text.actions) if a is TICKS or a.joins]
+    if going_on:
+        parts.append(f"def goes_on(s: State, k: int) -> bool:\n    return {' or '.join(going_on)}")
     if TICKS in text.actions:
         parts += clock_text(fields)
-        parts.append(f"def goes_on(s: State, k: int) -> bool:\n    return k == {text.actions.index(TICKS)}")
         parts[0] += "\n\nfrom zabspec.language.lang import NOBODY"
     if text.declared.roles:
         parts[0] += "\n\nfrom zabspec.language.lang import forget, is_a"
@@ -206,14 +215,15 @@ def dispatch(
         whose = f"is_a(s, p, {a.role})" if a.role else ""
         asks += [
             f"    if k == {k}:",
-            f"        return {' and '.join(filter(None, (whose, left, armed, when))) or 'True'}",
+            f"        return {' and '.join(filter(None, (whose, left, armed, asks_member(a), when))) or 'True'}",
         ]
         does += [f"    if k == {k}:"]
         if a.budget:
             does += [f"        s.{a.budget}_left = s.{a.budget}_left - 1"]
         if a.timer:
             does += [f"        s.{a.timer}[p] = False"]
-        does += [f"        {a.function.__name__}({passed})"]
+        called = [*begins_member(a), f"{a.function.__name__}({passed})", *ends_member(a)]
+        does += [f"        {statement}" for statement in called]
     often = [f"def {on}_every(s: State, k: int) -> int:"]
     often += [line for k, a in enumerate(steps) for line in (f"    if k == {k}:", f"        return {max(1, a.every)}")]
     texts = ([*asks, "    return False"], [*does, "    return"], [*often, "    return 1"])

@@ -50,6 +50,15 @@ from zabspec.authoring.clocks import (
 from zabspec.authoring.declaration import Action, Declaration, ProtocolError, Size, Variant
 from zabspec.authoring.files import failed, read_file
 from zabspec.authoring.glue import BY_ROLE, Marked, asks_of_messages, every_message, name_of_every, world_text
+from zabspec.authoring.membership import (
+    DEPARTED,
+    MEMBERS,
+    begun_with,
+    check_counts,
+    check_membership,
+    check_sizes,
+    member_fields,
+)  # fmt: skip
 from zabspec.authoring.places import misdeclared, with_place
 from zabspec.authoring.roles import RoleTypes, check_processes
 from zabspec.authoring.sources import Read
@@ -77,6 +86,7 @@ WRITTEN = frozenset(
         "may_act",
         "on_act",
         "goes_on",
+        "may_recover",
         "crashes_spent",
         "power_losses_spent",
         "may_change",
@@ -189,6 +199,7 @@ class ProtocolSource:
         hooks, receivers: with roles, as of `Marked`.
         typed: with roles, the functions in which processes are told apart by their roles.
         assigned: with clocks, the fields that functions of the source assign to.
+        begins: what runs of every process at the beginning.
         asks_ahead: with clocks, where a function asks how far clocks are ahead; None: nowhere.
         sent_to: over connections, by kind of message the ends that it is sent to; of a released protocol nothing, its
             messages say so.
@@ -221,6 +232,7 @@ class ProtocolSource:
     typed: tuple[FunctionType, ...] = ()
     assigned: frozenset[str] = frozenset()
     asks_ahead: Place | None = None
+    begins: tuple[FunctionType, ...] = ()
     oracle: tuple[ModuleType, ...] = ()
     released: bool = False
 
@@ -273,6 +285,9 @@ class ProtocolSource:
             messages = tuple(replace(m, to=self._only_end(m)) for m in messages)
         if self.unheard:
             raise with_place(self.name, self.unheard)
+        if self.declared.members is not None:
+            check_counts(self.name, self.declared, size)
+            fields += member_fields(size.nodes)
         if drift := drift_of(self.name, self.declared, size):
             fields += (ahead_field(drift),)
         return fields, messages, types
@@ -295,6 +310,8 @@ class ProtocolSource:
             check_replicas(self.name, self.declared, fields)
         check_of(self.name, fields, messages, tuple(self.declared.roles))
         self._check_timers(fields)
+        if self.declared.members is not None:
+            check_sizes(self.name, fields, self.begins)
         check_clocks(self.name, self.declared, fields)
         refuse_unset(self.name, fields, self.assigned, self.asks_ahead)
         if self.declared.roles:
@@ -400,6 +417,7 @@ class ProtocolSource:
                     self.name, ("field", name), f"class State says {name}: {said[name]}, and {name} {told}"
                 )
         budgets = {f"{budget}_left" for budget in self.budgets}
+        budgets |= {MEMBERS, DEPARTED} if self.declared.members is not None else set()
         for name in said:
             if name not in wanted and name.islower() and name not in budgets:
                 raise misdeclared(
@@ -555,7 +573,8 @@ class ProtocolSource:
         marked = Marked(
             self.declared, self.actions, self.changes, self.receipts, self.hooks, self.receivers
         )  # fmt: skip
-        text = world_text(marked, union, down, own, start, () if fails else ("power_losses",), fields)
+        absent, members = () if fails else ("power_losses",), begun_with(self.declared)
+        text = world_text(marked, union, down, own, start, absent, fields, members)
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         file = f"<what {self.name} is to its world {digest}>"
         module = ModuleType(f"world_of_{self.module.__name__}_{digest}")
@@ -798,6 +817,7 @@ class _Reader:
             {kind: frozenset(s.to for s in self.sent if s.kind == kind) for kind in kinds},
             self.hooks, {kind: role for kind, f in receipts.items() if (role := self.role_of(f))},
             self.typed_by_role(), *self.asked_of_clocks(),
+            tuple(self.reached(f for n, f in self.functions.items() if n in self.starting)),
             tuple(self.named(name) for name in (self.declared.oracle,) if name), self.read.released,
         )  # fmt: skip
 
@@ -839,6 +859,11 @@ class _Reader:
                     case ast.Attribute(attr=name) if name == AHEAD and asks is None:
                         asks = Place(f.__code__.co_filename, part.lineno)
         return frozenset(assigned), asks
+
+    @property
+    def starting(self) -> frozenset[str]:
+        """The names of the functions that run of every process at the beginning."""
+        return frozenset({"on_start", *self.hooks.get("on_start", {}).values()})
 
     @cached_property
     def roles(self) -> Mapping[str, str]:
@@ -901,6 +926,7 @@ class _Reader:
         check_budgets(self.name, self.declared, (name for name, b in BUDGETS.items() if self.declared.world in b.usual))
         self.check_actions(actions, changes)
         check_drift(self.name, self.declared, actions)
+        check_membership(self.name, self.declared, actions, self.functions)
         self.check_claims(claims)
         self.check_goals(goals)
         self.check_starts(starts)
@@ -1026,8 +1052,11 @@ class _Reader:
             names: set[str] = set()
             for a in every:
                 for function in (a.function, a.when):
-                    if function is not None and self.without_role(function, a.role) != wanted:
-                        raise self.fail(function, f"{kind}, and so does its `when`")
+                    if function is None or (given := self.without_role(function, a.role)) == wanted:
+                        continue
+                    chosen = ": another process it chooses, q = any_of(s, {q for q in ... if ...})"
+                    more = chosen if given[:2] == wanted else ""
+                    raise self.fail(function, f"{kind}, and so does its `when`{more}")
                 if a.budget and a.budget not in self.declared.budgets:
                     said = f"declare(..., budgets={{{a.budget!r}: 1}}) says how much there is"
                     raise self.fail(a.function, f"{a.name} spends {a.budget!r}, which is no budget: {said}")

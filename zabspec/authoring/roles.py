@@ -261,6 +261,8 @@ class Reader:
         there = [*map(type_name, self.types.roles)]
         if ast.unparse(node.func) == "any_of" and at < len(node.args) and self.is_set(node.args[at]):
             return
+        if ast.unparse(node.func) == "is_quorum" and not isinstance(node.args[-1], ast.Name):
+            return  # of a set of processes
         if at < len(node.args) and ast.unparse(node.args[at]) not in there:
             raise self.fail(node, f"{ast.unparse(node.args[at])} is no role; there are {', '.join(there)}")
 
@@ -289,7 +291,8 @@ class Reader:
         if found.role:
             return f"is of role {found.role}"
         if wanted.what == "process" and isinstance(given, ast.Name):
-            return f"may be of any role: annotate it, or ask is_a(s, {given.id}, {type_name(wanted.role)}) first"
+            asked = f"ask is_a(s, {given.id}, {type_name(wanted.role)}) first"
+            return f"may be of any role: annotate it, or give the role where it is kept, or {asked}"
         return "may be of any role"
 
     def check_index(self, node: ast.Subscript) -> None:

@@ -527,6 +527,8 @@ class Expressions:
         if roles and len(node.args) == 2:
             said = f"of which role is told with roles: is_quorum(s, {ast.unparse(node.args[1])}, {next(iter(roles))})"
             raise self.fail(node, f"is_quorum takes a third argument here: a majority {said}")
+        if len(node.args) == 3 and not (isinstance(node.args[2], ast.Name) and node.args[2].id in roles):
+            return self.is_quorum_of(node)
         if len(node.args) != (3 if roles else 2) or node.keywords or self.expr(node.args[0]).type != t.STATE:
             raise self.fail(node, "is_quorum takes the state and a set of processes")
         members, system = node.args[1], self.front.layout.schema.quorums
@@ -543,6 +545,34 @@ class Expressions:
             return t.IsQuorum(t.BOOL, value)
         size = t.Builtin(t.INT, "count_bits", [value]) if mask else t.SetSize(t.INT, value)
         return self.is_majority(size, node)
+
+    def is_quorum_of(self, node: ast.Call) -> t.Expr:
+        """Whether more than half of a set of processes is in another set."""
+        members, of = node.args[1:]
+        if node.keywords or self.expr(node.args[0]).type != t.STATE:
+            raise self.fail(node, "is_quorum takes the state, a set of processes, and the set or role that counts")
+        if self.front.layout.schema.quorums is not None:
+            raise self.fail(node, "--quorums gives the quorums of all processes: is_quorum of a set counts majorities")
+        whole = self.expr(of)
+        if isinstance(of, ast.SetComp) or not (isinstance(whole.type, t.SetType) and whole.type.kind.nodes):
+            raise self.fail(node, f"is_quorum takes a role or a set of processes, and {ast.unparse(of)} is neither")
+        if isinstance(members, ast.SetComp):
+            if not isinstance(members.elt, ast.Name):
+                raise self.fail(node, "a set is of processes: {q for q in range(s.NODES) if ...}")
+            made = Renamed(members.elt.id, ONE_OF).visit(copy.deepcopy(members))
+        else:
+            made = ast.parse(f"{{q for q in range({ast.unparse(node.args[0])}.NODES)}}", mode="eval").body
+            made = Renamed("q", ONE_OF).visit(made)
+            made.generators[0].ifs = [ast.Compare(copy.deepcopy(made.elt), [ast.In()], [members])]
+        chosen: ast.SetComp = made
+        chosen.generators[0].ifs.append(ast.Compare(copy.deepcopy(chosen.elt), [ast.In()], [of]))
+        for part in ast.walk(chosen):
+            ast.copy_location(part, node)
+        count = t.Var(t.INT, f"count.{self.sets + 1}")
+        one_more = t.Binary(t.INT, "+", count, t.Const(t.INT, 1))
+        self.gather(chosen, count, t.Const(t.INT, 0), lambda _: one_more)
+        twice = t.Binary(t.INT, "*", t.Const(t.INT, 2), count)
+        return self.comparison(">", twice, t.SetSize(t.INT, whole), node)
 
     def is_majority(self, size: t.Expr, node: ast.Call) -> t.Expr:
         """Whether a number of processes is a majority: of the model, or of what a state says there are."""
@@ -830,6 +860,9 @@ class Expressions:
                 site = self.site(node, label, f"would leave its range {kind.lo}..{kind.hi}", kind.widen)
             parts.append((fname, self.coerce_kind(self.expr(given[fname]), kind, node), site))
         return t.MakeRecord(t.RecordType(record), record, parts, self.state_in_scope())
+
+
+ONE_OF = "one.of"  # what no text can call anything: a set stands beside other names that mean what they mean
 
 
 class Renamed(ast.NodeTransformer):

@@ -197,14 +197,15 @@ def forget(s: State, p: Node) -> None:
     s.forget(p)
 
 
-def is_quorum(s: State, members: Members, *role: Callable[[int], int]) -> bool:
+def is_quorum(s: State, members: Members, *of: Callable[[int], int] | Members) -> bool:
     """Whether a set of processes is a quorum of the model (DSN'11 II.1): a majority, or what `--quorums` gives.
 
     Args:
         members: a set of processes of the state, or `{q for q in range(s.NODES) if ...}`.
-        role: of a protocol with roles, the one of whose processes it is a majority.
+        of: of a protocol with roles, the one of whose processes it is a majority; or a set, such as a configuration, of
+            which it has more than half.
     """
-    return bool(s.is_quorum(members, *role))
+    return bool(s.is_quorum(members, *of))
 
 
 def in_program(name: str) -> NoReturn:

@@ -544,11 +544,14 @@ class StateView:
                 for at in pieces:
                     self.buffer[at + p * stride : at + p * stride + size] = bytes(size)
 
-    def is_quorum(self, members: Iterable[int] | int, role: Role | None = None) -> bool:
-        """Whether a set of processes, or a mask of them, is a quorum; of a role, if one is named."""
+    def is_quorum(self, members: Iterable[int] | int, of: Role | Iterable[int] | None = None) -> bool:
+        """Whether a set of processes, or a mask of them, is a quorum; of a role or a set, if one is named."""
         mask = members if isinstance(members, int) else sum(1 << p for p in set(members))
-        if role is not None:
-            return mask.bit_count() >= role.majority
+        if isinstance(of, Role):
+            return mask.bit_count() >= of.majority
+        if of is not None:
+            whole = sum(1 << p for p in set(of))
+            return 2 * (mask & whole).bit_count() > whole.bit_count()
         system = self.layout.schema.quorums
         return bool(mask.bit_count() >= self.MAJORITY if system is None else system.has(mask))
 

@@ -66,7 +66,7 @@ class FunctionTyper(Sentences):
             self.params.append((NOTED, t.STATE))
         return t.Function(
             self.key, self.file, self.node.lineno, self.params, self.returns, local, body, self.paper_step,
-            frozenset(self.processes), optional=dict(self.optional) if self.asks_optional else None,
+            frozenset(self.processes), optional=dict(self.optional) if self.asks_optional or self.optional else None,
             inlined=hasattr(self.python, "inlined"), written=self.name,
         )  # fmt: skip
 
@@ -363,8 +363,14 @@ class FunctionTyper(Sentences):
 
 @lru_cache(1 << 12)
 def has_set(node: ast.AST) -> bool:
-    """Whether there is a set of those processes of which something is true."""
-    return any(isinstance(part, ast.SetComp) for part in ast.walk(node))
+    """Whether there is a set of those processes of which something is true, or a majority of a set is counted."""
+    return any(isinstance(part, ast.SetComp) or counts_set(part) for part in ast.walk(node))
+
+
+def counts_set(node: ast.AST) -> bool:
+    """Whether it is a call of `is_quorum` that names what the quorum is of."""
+    called = node.func if isinstance(node, ast.Call) and len(node.args) == 3 else None
+    return isinstance(called, ast.Name) and called.id == "is_quorum"
 
 
 def value_of(node: ast.stmt) -> ast.AST:

@@ -33,6 +33,7 @@ from zabspec.worlds.actor import (
     may_abcast,
     may_act,
     may_change,
+    may_recover,
     on_abcast,
     on_act,
     on_act_every,
@@ -164,7 +165,7 @@ def strike(s: State, kind: int, a: int, b: int) -> None:
         link_healed(s, a, b)
     elif kind == CRASH and not is_down(s, a):
         crash(s, a)
-    elif kind == RECOVER and is_down(s, a):
+    elif kind == RECOVER and is_down(s, a) and may_recover(s, a):
         came_up(s, a)
         on_recovery(s, a)
     elif kind == LOSE:

@@ -43,6 +43,11 @@ def came_up(s: State, p: Node) -> None:
     """Process p, which was down, starts again."""
 
 
+def may_recover(s: State, p: Node) -> bool:
+    """Whether process p, which is down, may start again."""
+    return True
+
+
 def begin_at(s: State) -> None:
     """The protocol's own start state stands over what processes begin with, if the question names one."""
 

@@ -35,6 +35,7 @@ from zabspec.worlds.actor import (
     may_act,
     may_change,
     may_fail,
+    may_recover,
     on_abcast,
     on_act,
     on_change,
@@ -139,7 +140,8 @@ def enabled(s: State, out: Words) -> None:
     no_steps(out)
     for p in range(s.NODES):
         if is_down(s, p):
-            offer(s, out, RECOVER, p)
+            if may_recover(s, p):
+                offer(s, out, RECOVER, p)
         else:
             if s.timeouts_left > 0 and timer_armed(s, p, ELECTION_TIMER):
                 offer(s, out, ELECTION_TIMEOUT, p)

@@ -50,6 +50,7 @@ class Crossed:
 
     def add(self) -> list[str]:
         """Add fields, steps and properties; return the names of the properties."""
+        self.builder.small = True
         self.declare()
         if self.has["shown"]:
             self.shows()
@@ -68,7 +69,31 @@ class Crossed:
         self.comes_back()
         if self.has["start"] and not any("starts=" in d for d in self.builder.declared):
             self.begins()
-        return [*self.of_states(), *self.of_steps(), *self.of_shown(), *self.of_mail()]
+        names = [*self.of_states(), *self.of_steps(), *self.of_shown(), *self.of_mail()]
+        self.waits(Random(f"{self.builder.seed} waits"))
+        return names
+
+    def waits(self, random: Random) -> None:
+        """What nobody of a role should wait for in vain."""
+        if random.random() < 0.5:
+            return
+        own = ["len(s.groups[p][0]) > 0"] if self.has["groups"] else []
+        own += ["s.tally[p][0] > 0"] if self.has["tally"] else []
+        own += ["len(s.pile[p]) > 0"] if self.has["bag"] else []
+        of_owner = [*own, "any_kept(s, p)"]
+        of_key = ["s.patience[p]", "s.patience[p] and unheard(s, p)"] if self.has["patience"] else []
+        of_key += ["unheard(s, p)"] if self.has["hears"] else []
+        kind, test = random.choice([(self.owner, t) for t in of_owner] + [(self.key, t) for t in of_key])
+        if "any_kept" in test:
+            row = random.choice(("s.ledger[p][c].hot", "s.ledger[p][c].stamp == NOTHING", "s.ledger[p][c].who == c"))
+            self.parts.append([f"def any_kept(s: State, p: {kind}) -> bool:", f"    for c in {self.keys}:",
+                               f"        if {row}:", "            return True", "    return False"])  # fmt: skip
+        if "unheard" in test:
+            self.parts.append([f"def unheard(s: State, p: {kind}) -> bool:", f"    for q in {self.owners}:",
+                               "        if s.hears[p][q] == NOTHING:", "            return True",
+                               "    return False"])  # fmt: skip
+        self.parts.append(["@progress", f"def is_done_with(s: State, p: {kind}) -> bool:", '    """It is done with."""',
+                           f"    return {test}"])  # fmt: skip
 
     # --- what there is ------------------------------------------------------------------------------
 

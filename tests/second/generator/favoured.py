@@ -46,6 +46,7 @@ class Need:
 
 # what a protocol with roles does not have, or is refused for
 OF_ONE_KIND = ("MAJORITY", "def on_message(", "transactions=True", "def test_quorum", "is_quorum(s, {q for q in range")
+OF_MEMBERS = ("transactions=True", "def is_down(", "on_disk(")  # what one whose members change is refused for
 ELECTS, DISK = "elects=(", "on_disk("
 NEEDS = {
     "heartbeat": Need("datagrams", ("timer == 1",), budgets={"heartbeats": 1}),
@@ -65,6 +66,7 @@ NEEDS = {
     "crossed": Need("", ("def names_one(",), nodes=2, features=frozenset({"crossed"})),
     "timers": Need("", ("@fires(",), nodes=2, features=frozenset({"timers"})),
     "clocks": Need("datagrams", ("clock(",), nodes=2, features=frozenset({"clocks"})),
+    "members": Need("datagrams", ("members=",), nodes=2, features=frozenset({"members"})),
     "binding": Need("", ("def takes_other(",), features=frozenset({"binding"})),
 }
 
@@ -127,6 +129,8 @@ def favoured(seed: int, wanted: Sequence[str]) -> Generated:
         if "system" in made.request and may_count(made.text):
             continue
         if "roles" in made.request and any(word in made.text for word in OF_ONE_KIND):
+            continue
+        if "members=" in made.text and any(word in made.text for word in OF_MEMBERS):
             continue
         if not made.features["order"] and all(word in made.text for word in need.source):
             chosen = network or Random(f"favoured {seed}").choice(NETWORKS[there])

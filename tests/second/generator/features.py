@@ -75,6 +75,8 @@ class Features:
             names += self.timers(Random(f"{self.builder.seed} feature timers"))
         if "clocks" in self.wanted and self.words.world == "datagrams":
             names += self.clocks(Random(f"{self.builder.seed} feature clocks"))
+        if "members" in self.wanted and self.words.world == "datagrams":
+            names += self.members(Random(f"{self.builder.seed} feature members"))
         if "quorums" in self.wanted:  # and in no other: what the seeds of usual campaigns give stays as it is
             names += self.quorums(Random(f"{self.builder.seed} feature quorums"))
         return names
@@ -277,6 +279,52 @@ class Features:
         ]  # fmt: skip
         self.builder.declared.append(f"drift={random.choice((0, 1, 1, 2))}")
         return ["claim-of-clocks"]
+
+    # --- members ----------------------------------------------------------------------------------------
+
+    def members(self, random: Random) -> list[str]:
+        """Processes that join and leave, with a view of who is a member; a property of who is one."""
+        roles, parts = self.builder.roles, self.builder.parts
+        kind, of = ("Server", "server") if roles else ("Node", "")
+        kept = random.choice(("stored", "volatile"))
+        self.words.cells.append(Mapped("knows", FLAG, kept, said="Processes(size.nodes)", of=of))
+        more = [f"budget={'requests'!r}"] if random.random() < 0.3 else []
+        more += ["when=may_move"] if random.random() < 0.5 else []
+        more += ["fair=True"] if random.random() < 0.2 and "budget" not in "".join(more) else []
+        test = random.choice(
+            ("p not in s.knows[p]", "len(s.members) > 1", "len(s.departed) == 0", "len(s.members) < 2")
+        )
+        enough = random.choice(("s.members", "s.knows[p]", "s.departed"))
+        does = random.choice(
+            (["    s.knows[p].add(p)"], ["    s.knows[p] = s.members"], ["    s.knows[p] = s.departed"])
+        )
+        joins, leaves = (random.random() < share for share in (0.9, 0.8))
+        parts.append([f"def may_move(s: State, p: {kind}) -> bool:", f"    return {test}"])
+        if joins or not leaves:
+            parts.append([f"@joins({', '.join(more)})", f"def comes_in(s: State, p: {kind}) -> None:", *does])
+        if leaves:
+            said = random.choice((", when=may_move", ""))
+            parts.append(
+                [f"@leaves(name='goes'{said})", f"def goes(s: State, p: {kind}) -> None:", "    s.knows[p].clear()"]
+            )
+        parts += [
+            [f"def knows_enough(s: State, p: {kind}) -> bool:", f"    return is_quorum(s, s.knows[p], {enough})"],
+            ["@action(when=may_move)", f"def looks_round(s: State, p: {kind}) -> None:",
+             "    if not knows_enough(s, p):", "        s.knows[p] = s.members", "        s.knows[p].discard(p)"],
+        ]  # fmt: skip
+        loop = "processes(s, Server)" if of else "range(s.NODES)"
+        claim = random.choice(("is_down(s, p) and p in s.members", "p in s.departed", "knows_something(s, p)"))
+        parts += [
+            [f"def knows_something(s: State, p: {kind}) -> bool:", "    return is_quorum(s, s.members, s.knows[p])"],
+            ["def claim_of_members_premise(s: State) -> bool:", '    """Somebody has left."""', f"    for p in {loop}:",
+             "        if p in s.departed:", "            return True", "    return False"],
+            ["@safety(witness=claim_of_members_premise)", "def claim_of_members(s: State) -> bool:",
+             '    """Nothing is so of a member."""', f"    for p in {loop}:", f"        if {claim}:",
+             "            return False", "    return True"],
+        ]  # fmt: skip
+        count = random.choice((0, 1, 1, 2)) if not of else random.choice((0, 1))
+        self.builder.declared.append(f"members={{'server': {count}}}" if of else f"members={count}")
+        return ["claim-of-members"]
 
     # --- quorums --------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ NETWORKS = {
 MAX_STATES = 700
 USUAL = {"datagrams": ("timeouts",), "connections": ("timeouts", "crashes", "losses")}  # of those bounded by it
 FEW = 0.3
+MOST_FEW = 0.6
 FAULTS = ("crashes", "drops", "duplicates", "losses")
 
 
@@ -46,6 +47,10 @@ def request_for(b: Builder, properties: list[str]) -> dict[str, Any]:
         few = Random(f"{b.seed} few")
         kept = {*b.least, "elections"}
         budgets = {name: n if name in kept or few.random() < FEW else 0 for name, n in budgets.items()}
+    if b.small:  # the same, of what is spent as well
+        few = Random(f"{b.seed} small")
+        budgets = {name: min(n, 1) if name in words.budgets or few.random() < MOST_FEW else 0 for name, n in
+                   budgets.items()}  # fmt: skip
     nodes = random.choice((2, 2, 2, 3, 3, 1)) if words.world == "datagrams" else random.choice((2, 2, 3))
     request: dict[str, Any] = {
         "variant": "other" if any("variants=" in d for d in b.declared) and random.random() < 0.5 else "",
@@ -78,7 +83,7 @@ def at_most(request: Mapping[str, Any], most: Mapping[str, int]) -> dict[str, An
 def larger(request: dict[str, Any], random: Random) -> dict[str, Any]:
     """A request with more: a process, or more of a budget."""
     out = {**request, "budgets": dict(request["budgets"])}
-    raisable = [name for name, n in out["budgets"].items() if 0 < n < 3]
+    raisable = [name for name, n in out["budgets"].items() if 0 < n < 3 and name not in out.get("roles", ())]
     if out["nodes"] < 2 or (out["nodes"] < 3 and random.random() < 0.5):
         out["nodes"] += 1
         out = with_system(out)
@@ -97,7 +102,8 @@ def larger(request: dict[str, Any], random: Random) -> dict[str, Any]:
 def smaller(request: dict[str, Any], random: Random) -> dict[str, Any]:
     """A request with less."""
     out = {**request, "budgets": dict(request["budgets"])}
-    reducible = [name for name, n in out["budgets"].items() if n > 0 and name not in ("elections",)]
+    kept = ("elections", *out.get("roles", ()))
+    reducible = [name for name, n in out["budgets"].items() if n > 0 and name not in kept]
     several = [name for name in reducible if out["budgets"][name] > 1]
     if out["nodes"] > 2 and random.random() < 0.5:
         out["nodes"] -= 1

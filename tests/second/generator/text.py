@@ -41,6 +41,7 @@ from tests.second.generator.worlds import over_connections, over_datagrams
 
 __all__ = ["Generated", "protocol"]
 
+MORE_TRIES = 8  # of a model that is small: to find a request of which all states are explored
 HEAD = '''"""A random protocol: seed {seed}."""
 
 from __future__ import annotations
@@ -99,7 +100,9 @@ NAMES = [
     "ghost",
     "progress",
     "invariant",
+    "joins",
     "lease",
+    "leaves",
     "is_a",
     "is_down",
     "is_quorum",
@@ -178,12 +181,13 @@ class Builder:
         transactions: it abcasts and abdelivers.
         system: which quorum system a request has; None: it counts majorities.
         roles: the roles of its processes; None: all are alike.
+        small: its request has little of its budgets, and 3 processes at least of half: two of a role that are alike.
         least, most: of some budgets how much a request has at least, and at most.
     """
 
     def __init__(self, seed: int, wanted: frozenset[str] = frozenset()) -> None:
         self.seed, self.wanted = seed, wanted
-        self.bounded = self.usual = self.transactions = False
+        self.bounded = self.usual = self.transactions = self.small = False
         self.world_budgets: set[str] = set()
         self.room: str | None = None
         self.least: dict[str, int] = {}
@@ -525,6 +529,9 @@ class Builder:
             found["least"] = {"nodes": 2, "budgets": self.least}
         if self.most:
             found["most"] = self.most
+        if self.small:
+            found["tries"] = MORE_TRIES
+            found.setdefault("least", {"nodes": Random(f"{self.seed} fewest").choice((2, 3)), "budgets": {}})
         return found
 
     @property

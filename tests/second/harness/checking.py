@@ -15,7 +15,7 @@ from checker.explore.symmetry import asymmetry
 from tests.second.generator import Generated
 from tests.second.generator.coverage import constructs, crossings, steps_taken
 from tests.second.generator.requests import at_least, at_most, larger, smaller
-from tests.second.harness import distributed, searching, simulated, symbolic, tlc
+from tests.second.harness import distributed, live, searching, simulated, symbolic, tlc
 from tests.second.harness.book import Book, Reference, ReferenceFailed, ReferenceTooSlow
 from tests.second.harness.differences import Difference, Undecided
 from tests.second.harness.question import Question
@@ -27,6 +27,7 @@ __all__ = ["ENGINES", "ORDER", "REDUCTIONS", "USUAL", "Outcome", "check", "compa
 
 ENGINES = (
     "interpreted", "compiled", "symmetric", "reduced", "checkpointed", "simulated", "tlc", "symbolic", "distributed",
+    "live",
 )  # fmt: skip
 USUAL = ("interpreted", "compiled", "symmetric", "reduced")
 REDUCTIONS = ("stuttering", "sleeping", "ample")  # what "reduced" is; each may be asked for alone
@@ -94,6 +95,7 @@ def tuned(
     explore: Explore,
     least: Mapping[str, Any] | None = None,
     most: Mapping[str, int] | None = None,
+    tries: int | None = None,
 ) -> tuple[dict[str, Any], Book]:
     """The request, made larger or smaller until its model has a size that says something, and what the reference
     says of it. One that stays too large gets a depth.
@@ -101,11 +103,12 @@ def tuned(
     Args:
         least: how many processes, and how much of some budgets, it keeps.
         most: how much of some budgets it has at most.
+        tries: how many requests are asked at most.
     """
     random = Random(seed)
     asked = dict(request)
     best: tuple[dict[str, Any], Book] | None = None
-    for _ in range(TRIES):
+    for _ in range(tries or TRIES):
         book = explore(asked)
         if book.complete and (best is None or len(book.keys) > len(best[1].keys)):
             best = asked, book
@@ -150,7 +153,7 @@ def check(generated: Generated, folder: Path, engines: Collection[str], referenc
     try:
         at = time.perf_counter()
         request, book = tuned(
-            request, generated.seed, reference.explore, *map(generated.features.get, ("least", "most"))
+            request, generated.seed, reference.explore, *map(generated.features.get, ("least", "most", "tries"))
         )
         outcome.seconds["reference"] = time.perf_counter() - at
         question = Question(request)
@@ -238,6 +241,8 @@ def compare(
         note("ample sets", lambda: searching.ample(question, book, symmetry, explore))
     if "simulated" in engines:
         note("simulated", lambda: simulated.compared(question, explore))
+    if "live" in engines:
+        note("live", lambda: live.compared(question, book, explore))
     for name, module in (("tlc", tlc), ("symbolic", symbolic), ("distributed", distributed)):
         if name in engines:
             note(name, lambda module=module: module.compared(question, book))

@@ -7,7 +7,7 @@ from zabspec.language.lang import Node, State, is_quorum
 from zabspec.protocols.zookeeper.observed import exposes, proposes
 from zabspec.protocols.zookeeper.shutdown import shut_down
 from zabspec.protocols.zookeeper.state import ACK, COMMIT, LEADING, PROPOSAL, SERVING, counter_of
-from zabspec.protocols.zookeeper.storage import apply_txn
+from zabspec.protocols.zookeeper.storage import apply_txn, meets_hole
 from zabspec.worlds.actor import send_to_follower, send_to_leader
 
 
@@ -135,3 +135,5 @@ def apply_next(s: State, p: Node) -> None:
         exposes(s, s.term[p], s.tree[p])
         if not removes_apart(s) and len(s.to_be_applied[p]) > 0 and s.to_be_applied[p][0] == zxid:
             s.to_be_applied[p].remove(0)
+        if meets_hole(s, p):
+            shut_down(s, p)

@@ -41,6 +41,7 @@ from zabspec.protocols.zookeeper.storage import (
     cut_log,
     end_file,
     first_from,
+    meets_hole,
     reload_after_cut,
     take_snapshot,
 )
@@ -107,6 +108,8 @@ def on_trunc(s: State, f: Node, m: TRUNC) -> None:
         end_file(s, f)
         reload_after_cut(s, f, m.zxid, stood)
         s.last_processed[f] = m.zxid
+        if meets_hole(s, f):
+            stop(s, f)
     else:
         stop(s, f)
 
@@ -154,6 +157,8 @@ def on_commit(s: State, f: Node, m: COMMIT) -> None:
         if s.not_logged[f][0] == m.zxid:
             apply_in_sync(s, f, m.zxid)
             s.not_logged[f].remove(0)
+            if meets_hole(s, f):
+                stop(s, f)
     else:
         s.committed[f].append(m.zxid)
 
@@ -200,6 +205,8 @@ def persist(s: State, f: Node) -> None:
     leave_tail(s, f)
     persist_received(s, f)
     s.phase[f] = after_persist(s)
+    if meets_hole(s, f):
+        stop(s, f)
 
 
 def leave_tail(s: State, f: Node) -> None:

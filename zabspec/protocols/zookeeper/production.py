@@ -6,7 +6,9 @@ from __future__ import annotations
 from zabspec.authoring.declaration import Variant
 from zabspec.language.lang import Node, State
 from zabspec.protocols.zookeeper.observed import skips, walks
+from zabspec.protocols.zookeeper.shutdown import starts_refused
 from zabspec.protocols.zookeeper.state import COMMIT, DIFF, PROPOSAL, SNAP, TRUNC, counter_of, epoch_of
+from zabspec.protocols.zookeeper.storage import end_file, restore
 from zabspec.protocols.zookeeper.sync import send_snapshot, start_forwarding
 from zabspec.worlds.actor import send_to_follower
 
@@ -17,13 +19,16 @@ __all__ = [
     "checks_where_log_ends",
     "closes_file_at_end",
     "ends_file",
+    "exits_by_hole",
     "fits_always",
     "fits_in_limit",
+    "has_thrown",
     "never_checks_where_log_ends",
     "queue_committed",
     "queue_logged",
     "reads_own_log",
     "reads_whole_log",
+    "throws_for_hole",
     "walk_own_log",
 ]
 
@@ -165,6 +170,44 @@ def reads_whole_log(s: State, l: Node, p: int) -> bool:
     return reads_own_log(s, l, p)
 
 
+# --- a hole in committedLog --------------------------------------------------------------------------
+
+
+def throws_for_hole(s: State, p: Node, zxid: int) -> None:
+    """ZKDatabase.addCommittedProposal (3.9.4): what is not the next of its epoch throws an IllegalStateException; of a
+    later epoch it is the next."""
+    count = len(s.committed_log[p])
+    if count == 0:
+        s.committed_log[p].append(zxid)
+    elif zxid > s.committed_log[p][count - 1]:
+        last = s.committed_log[p][count - 1]
+        if zxid != last + 1 and epoch_of(zxid) <= epoch_of(last):
+            s.hole[p] = True
+        else:
+            s.committed_log[p].append(zxid)
+
+
+def has_thrown(s: State, p: Node) -> bool:
+    return s.hole[p]
+
+
+def exits_by_hole(s: State, p: Node) -> None:
+    """ZooKeeperServer.shutdown catches an IOException of fastForwardDataBase, and nothing else: what
+    ZKDatabase.addCommittedProposal throws passes through QuorumPeer.run, whose thread ends, and the process with it.
+    When it is started again, QuorumPeer.loadDataBase replays the log, and it throws there, too: it refuses to start.
+    Where the database was to be read for a TRUNC (ZKDatabase.truncateLog), QuorumPeer.getLastLoggedZxid reads it in
+    each election, and never votes. Where the commit thread has met it, the term ends, and the log is looked at in the
+    same way. Merged: that it is started again at once; one that is down is as one that looks for a leader and finds
+    none."""
+    if s.hole[p]:
+        s.hole[p] = False
+        end_file(s, p)
+        restore(s, p)
+        if starts_refused(s, p) or s.hole[p]:
+            s.refused[p] = True
+            s.hole[p] = False
+
+
 PRODUCTION = (
     Variant(
         "walk",
@@ -189,6 +232,12 @@ PRODUCTION = (
         "before-2418",
         "of either: 3.5.0 to 3.5.10, which do not look whether the log reaches committedLog",
         {"checks_where_log_ends": never_checks_where_log_ends},
+    ),
+    Variant(
+        "hole",
+        "3.9.4 and later: a hole inside an epoch throws, also while a log is replayed",
+        {"add_committed": throws_for_hole, "meets_hole": has_thrown, "ends_by_hole": exits_by_hole},
+        over=("4925",),
     ),
 )
 

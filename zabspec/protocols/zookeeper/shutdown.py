@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zabspec.language.lang import NOBODY, Node, State
 from zabspec.protocols.zookeeper.state import IDLE, LEADING, LOOKING, NONE, SERVING, SNAPS, WIDTH, epoch_of
-from zabspec.protocols.zookeeper.storage import end_file, fast_forward, restore
+from zabspec.protocols.zookeeper.storage import end_file, ends_by_hole, fast_forward, meets_hole, restore
 from zabspec.worlds.actor import disconnect, forget
 
 
@@ -17,6 +17,7 @@ def shut_down(s: State, p: Node) -> None:
         end_running(s, p)
     else:
         end_starting(s, p)
+    ends_by_hole(s, p)
     disconnect(s, p)
     end_term(s, p)
 
@@ -113,7 +114,7 @@ def on_recovery(s: State, p: Node) -> None:
     that larger than acceptedEpoch (ZOOKEEPER-1653, 2354)."""
     end_file(s, p)
     restore(s, p)
-    if starts_refused(s, p):
+    if starts_refused(s, p) or meets_hole(s, p):
         s.refused[p] = True
 
 

@@ -82,6 +82,7 @@ def state(size: Size) -> list[Field]:
         volatile("tree", tree, "DataTree: what is applied"),
         volatile("last_processed", zxid, "DataTree.lastProcessedZxid, which votes and ACKEPOCH carry"),
         volatile("committed_log", txns, "ZKDatabase.committedLog"),
+        volatile("hole", Bool(), "addCommittedProposal has thrown for a hole (only where it does: hole)"),
         volatile("sync_mode", OneOf("NONE", "DIFFS", "TRUNCS", "SNAPS"), "QuorumPeer.syncMode"),
         volatile("not_logged", txns, "Learner.syncWithLeader: packetsNotLogged (packetsNotCommitted before 3.9.3)"),
         volatile("committed", txns, "Learner.syncWithLeader: packetsCommitted"),

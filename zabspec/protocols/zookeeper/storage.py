@@ -13,11 +13,20 @@ def apply_txn(s: State, p: Node, zxid: int) -> None:
 
 
 def add_committed(s: State, p: Node, zxid: int) -> None:
-    """ZKDatabase.addCommittedProposal: what is not later than the last there is not added (3.9.4). Left out: that a gap
-    inside an epoch throws there."""
+    """ZKDatabase.addCommittedProposal: what is not later than the last there is not added (3.9.4). That a hole
+    inside an epoch throws there is the variant `hole`."""
     count = len(s.committed_log[p])
     if count == 0 or zxid > s.committed_log[p][count - 1]:
         s.committed_log[p].append(zxid)
+
+
+def meets_hole(s: State, p: Node) -> bool:
+    """Whether that has thrown (`hole`)."""
+    return False
+
+
+def ends_by_hole(s: State, p: Node) -> None:
+    """What comes of that where a term ends, and fastForwardDataBase has met it (`hole`)."""
 
 
 def apply_to_tree(s: State, p: Node, zxid: int) -> None:

@@ -1,0 +1,166 @@
+"""A group whose members change: each view is agreed on by a majority of the one before it.
+
+    zabcheck --protocol views.py
+    zabcheck --protocol views.py --variant by-the-new     a majority of the new view is enough
+
+Two processes found the group. Another one joins, and who retires leaves once it knows a view without itself.
+"""
+
+from __future__ import annotations
+
+from zabcheck.language import (
+    Each, Field, Fields, Int, Message, MessageType, Node, Processes, Size, Variant, action,
+    any_process, broken, declare, is_quorum, joins, leaves, receives, safety, send, stored, volatile,
+)  # fmt: skip
+
+
+class JOIN(MessageType): ...
+
+
+class PROPOSE(MessageType):
+    number: int
+    view: set[Node]
+
+
+class ACCEPT(MessageType):
+    number: int
+
+
+class VIEW(MessageType):
+    number: int
+    view: set[Node]
+
+
+class State(Fields):
+    members: set[Node]
+    number: Each[Node, int]
+    view: Each[Node, set[Node]]
+    accepted: Each[Node, int]
+    proposed: Each[Node, set[Node]]
+    agreed: Each[Node, set[Node]]
+    VIEWS: int
+
+
+def state(size: Size) -> list[Field]:
+    number, some = Int(0, size.views, "--views"), Processes(size.nodes)
+    return [
+        stored("number", number, "of the view that it knows"),
+        stored("view", some, "who is in it"),
+        stored("accepted", number, "the largest number of a view that it has accepted"),
+        volatile("proposed", some, "the next view, as it proposes it"),
+        volatile("agreed", some, "who has accepted that"),
+    ]
+
+
+def messages(size: Size) -> list[Message]:
+    number, view = Int(0, size.views), Processes(size.nodes)
+    numbered = [Message(name, {"number": number, "view": view}) for name in ("PROPOSE", "VIEW")]
+    return [Message("JOIN", {}), Message("ACCEPT", {"number": number}), *numbered]
+
+
+def on_start(s: State, p: Node) -> None:
+    if p in s.members:
+        s.view[p] = s.members
+
+
+@joins()
+def join(s: State, p: Node) -> None:
+    send(s, p, any_process(s), JOIN())
+
+
+def may_propose(s: State, p: Node) -> bool:
+    return p in s.view[p] and len(s.proposed[p]) == 0 and s.number[p] < s.VIEWS
+
+
+@receives
+def on_join(s: State, p: Node, source: Node, m: JOIN) -> None:
+    if may_propose(s, p):
+        s.proposed[p] = s.view[p]
+        s.proposed[p].add(source)
+        propose(s, p)
+
+
+@action(when=may_propose, budget="retirements")
+def retire(s: State, p: Node) -> None:
+    s.proposed[p] = s.view[p]
+    s.proposed[p].discard(p)
+    propose(s, p)
+
+
+def propose(s: State, p: Node) -> None:
+    for q in range(s.NODES):
+        if q in s.view[p] or q in s.proposed[p]:
+            send(s, p, q, PROPOSE(number=s.number[p] + 1, view=s.proposed[p]))
+
+
+@receives
+def on_propose(s: State, p: Node, source: Node, m: PROPOSE) -> None:
+    if s.number[p] < m.number and s.accepted[p] < m.number:
+        s.accepted[p] = m.number
+        send(s, p, source, ACCEPT(number=m.number))
+
+
+def enough(s: State, p: Node) -> bool:
+    """Whether a view is agreed on: by a majority of the view before it."""
+    return is_quorum(s, s.agreed[p], s.view[p])
+
+
+@receives
+def on_accept(s: State, p: Node, source: Node, m: ACCEPT) -> None:
+    if m.number == s.number[p] + 1 and len(s.proposed[p]) > 0:
+        s.agreed[p].add(source)
+        if enough(s, p):
+            for q in range(s.NODES):
+                if q in s.view[p] or q in s.proposed[p]:
+                    send(s, p, q, VIEW(number=m.number, view=s.proposed[p]))
+
+
+@receives
+def on_view(s: State, p: Node, m: VIEW) -> None:
+    if m.number > s.number[p]:
+        s.number[p] = m.number
+        s.view[p] = m.view
+        s.proposed[p].clear()
+        s.agreed[p].clear()
+
+
+def is_out(s: State, p: Node) -> bool:
+    return s.number[p] > 0 and p not in s.view[p]
+
+
+@leaves(when=is_out)
+def leave(s: State, p: Node) -> None:
+    """It is in no view that it knows."""
+
+
+def two_know(s: State) -> bool:
+    """Two processes know a new view."""
+    for p in range(s.NODES):
+        for q in range(s.NODES):
+            if p != q and s.number[p] > 0 and s.number[q] > 0:
+                return True
+    return False
+
+
+@safety(witness=two_know)
+def one_view(s: State) -> bool:
+    """No two views have one number."""
+    for p in range(s.NODES):
+        for q in range(s.NODES):
+            if s.number[p] > 0 and s.number[p] == s.number[q] and s.view[p] != s.view[q]:
+                return broken(f"view {s.number[p]} is {s.view[p]} to p{p}, and {s.view[q]} to p{q}")
+    return True
+
+
+def by_the_new(s: State, p: Node) -> bool:
+    return is_quorum(s, s.agreed[p], s.proposed[p])
+
+
+PROTOCOL = declare(
+    __name__,
+    members=2,
+    state=state,
+    messages=messages,
+    budgets={"views": 1, "retirements": 1},
+    variants=[Variant("by-the-new", "a majority of the new view is enough", {"enough": by_the_new})],
+)

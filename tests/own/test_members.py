@@ -1,0 +1,261 @@
+"""Processes that join and leave: states and orbits by the second semantics, what is refused, majorities of a set."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from checker.cli import main
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.interpret import Interpreter
+from checker.explore.result import Limits
+from invariants import properties_of
+from tests.second.harness.plain import Renamer, canonical
+from tests.second.harness.question import Question
+from tests.second.reference import explore
+from zabspec.authoring import glue
+from zabspec.authoring.declaration import ConfigError
+from zabspec.language.source import LanguageError
+from zabspec.model import Configuration, Model
+
+VIEWS = Path(__file__).parents[2] / "examples" / "views.py"
+TEXT = VIEWS.read_text(encoding="utf-8")
+
+BUDGETS = {"asks": 1, "crashes": 1, "joins": 1, "client": 1, "server": 3}
+ROLES = '''"""Servers of a group, and a client that is always there."""
+
+from __future__ import annotations
+
+from typing import NewType
+
+from zabcheck.language import (
+    Bool, Message, MessageName, Node, Processes, State, action, any_of, declare, is_down, is_quorum, joins, leaves,
+    progress, receives, safety, send, stored, volatile,
+)  # fmt: skip
+
+Client = NewType("Client", Node)
+Server = NewType("Server", Node)
+ASK = MessageName("ASK")
+
+
+def state(size):
+    return [
+        volatile("busy", Bool(), "it serves", of="server"),
+        stored("knew", Processes(size.nodes), "who was a member as it began to serve", of="server"),
+    ]
+
+
+def messages(size):
+    return [Message("ASK", {})]
+
+
+@action(budget="asks")
+def ask(s: State, p: Client) -> None:
+    send(s, p, any_of(s, Server), ASK())
+
+
+@receives
+def on_ask(s: State, p: Server, source: Client, m: ASK) -> None:
+    s.busy[p] = True
+    s.knew[p] = s.members
+
+
+@joins(budget="joins")
+def comes(s: State, p: Server) -> None:
+    s.knew[p] = s.members
+
+
+def is_busy(s: State, p: Server) -> bool:
+    return s.busy[p] or len(s.members) > 1
+
+
+@leaves(when=is_busy)
+def goes(s: State, p: Server) -> None:
+    s.knew[p].clear()
+
+
+def is_free(s: State, p: Server) -> bool:
+    return not s.busy[p]
+
+
+def someone_left(s: State) -> bool:
+    """A server has left."""
+    return len(s.departed) > 0
+
+
+@safety(witness=someone_left)
+def claim(s: State) -> bool:
+    """What is asked."""
+    for p in range(s.NODES):
+        if CLAIM:
+            return False
+    return True
+
+
+PROTOCOL = declare(
+    __name__,
+    roles={"client": 1, "server": 3},
+    members={"server": 1},
+    state=state,
+    messages=messages,
+    budgets={"asks": 2, "joins": 1, "crashes": 1},
+)
+'''
+
+
+@cache
+def asked(path: str, **budgets: int) -> tuple[Question, list[str]]:
+    """A question, and the states that the second semantics reaches."""
+    given = {"protocol": path, "nodes": None, "network": "datagrams", "budgets": budgets, "properties": []}
+    question = Question(given)
+    return question, [canonical(state) for state in explore(given)["states"]]
+
+
+def written(folder: Path, text: str, *changes: tuple[str, str]) -> str:
+    """A text with pieces of it replaced, as a file."""
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    path = folder / "group.py"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def counted(model: Model, symmetry: bool) -> int:
+    found = Interpreter(model, (), symmetry, every_step=True).run(Limits(), False)
+    assert found.complete
+    return sum(found.levels)
+
+
+@pytest.fixture(scope="module")
+def group(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return written(tmp_path_factory.mktemp("group"), ROLES, ("CLAIM", "p in s.departed and p in s.members"))
+
+
+def test_states_and_orbits_are_those_of_the_second(group: str) -> None:
+    """Of the one beginning, and renamed by brute force within roles."""
+    question, states = asked(group, **BUDGETS)
+    renamer = Renamer(question.plain, "", question.configuration.roles)
+    assert counted(question.model, False) == len(states)
+    assert counted(question.model, True) == len({renamer.orbit(text)[0] for text in states}) < len(states)
+
+
+WRONG = {  # what is replaced of the text between the protocol and its world, by what
+    "all are members": ("if k < 1", "if k < 3"),
+    "who is no member is up": (" or p not in s.members", ""),
+    "a second time": ("p not in s.members and p not in s.departed", "p not in s.members"),
+    "it joins and is none": ("s.members.add(p)\n        comes", "s.members.discard(p)\n        comes"),
+    "it never goes": ("s.members.discard(p)", "s.members.add(p)"),
+    "it forgets nothing": ("forget(s, p)\n        s.members", "s.members"),
+    "who is down does not join": ("return k == 1", "return k == 9"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_other_members_have_other_states(what: str, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = WRONG[what]
+    model = Model(Configuration(group, crashes=1, budgets="asks=1,joins=1,client=1,server=3"))
+    right = Interpreter(model, (), False, every_step=True).run(Limits(depth=5), False).levels
+    made, seen = glue.world_text, []
+
+    def wrong(*given: object, **more: object) -> str:
+        text = made(*given, **more)  # type: ignore[arg-type]
+        seen.append(old in text)
+        return text.replace(old, new)
+
+    monkeypatch.setattr("zabspec.authoring.reading.world_text", wrong)
+    model = Model(Configuration(group, crashes=1, budgets="asks=1,joins=1,client=1,server=3"))
+    found = Interpreter(model, (), False, every_step=True).run(Limits(depth=5), False)
+    assert found.levels != right or found.error
+    assert all(seen)
+
+
+def test_what_breaks_with_members_is_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the simulator; also where a member is down, crashed, and comes back."""
+    monkeypatch.chdir(tmp_path)
+    claim = "p in s.members and s.crashes_left == 0 and not is_down(s, p) and len(s.departed) > 0 and s.joins_left == 0"
+    path = written(tmp_path, ROLES, ("CLAIM", claim))
+    ran = CliRunner().invoke(main, ["--protocol", path, "--engine", "interpret"])
+    assert ran.exit_code == 1, ran.output
+    told = " ".join(ran.stdout.split())
+    assert "was replayed in the simulator, step by step equal" in told
+    assert ": comes" in told
+    assert ": goes" in told
+
+
+MAJORITIES = """
+    for q in range(s.NODES):
+        r = q
+        if s.number[q] == 0:
+            most = is_quorum(s, s.agreed[q], s.view[q])
+            more = is_quorum(s, {r for r in range(s.NODES) if r in s.agreed[q]}, s.view[q])
+            if r == q and most and more and q in s.members:
+                return False
+"""
+
+
+def test_a_majority_of_a_set_is_the_same_in_machine_code(tmp_path: Path) -> None:
+    """Whatever the names around it mean: here a loop over `q`, of which both sets are."""
+    said = '    """No two views have one number."""\n'
+    path = written(tmp_path, TEXT, (said, said + MAJORITIES))
+    model, judged = Model(Configuration(path, budgets="retirements=0")), properties_of(path)
+    fast = Explorer(Compiled(model, judged, False), 1).run(Limits(), False)
+    slow = Interpreter(model, judged, False).run(Limits(), False)
+    assert slow.violations["one-view"].depth == fast.violations["one-view"].depth
+    assert slow.levels == fast.levels
+
+
+MARK = "    __name__,\n"
+SENDS = "        s.view[p] = s.members\n    send(s, p, p, JOIN())\n"
+DOWN = "def is_down(s: State, p: Node) -> bool:\n    return False\n\n\n"
+REFUSED = {  # what is replaced, by what, the line that is named, the reason
+    "nothing of members": ("    members=2,\n", "", "def join", r"declare\(..., members=2\) says how many"),
+    "nobody moves": ("@joins()", "@action(budget='views')", "members=2", "nothing is marked @joins or @leaves"),
+    "more than there are": ("members=2", "members=4", "members=4", "members are 4 at the beginning, and there are 3"),
+    "no number": ("members=2", "members=True", "members=True", "how many processes are members"),
+    "of a role": ("members=2", 'members={"server": 2}', "members={", "members=2, as there are no roles"),
+    "over connections": (MARK, f'{MARK}    world="connections",\n', "", "connections"),
+    "with transactions": (
+        MARK,
+        f"{MARK}    transactions=True,\n",
+        "members=2",
+        "transactions: a protocol whose members",
+    ),
+    "who is down by itself": ("def enough(", DOWN + "def enough(", "members=2", "a function is_down"),
+    "on a disk": ('stored("view"', 'on_disk("view"', 'on_disk("view"', "view is on a disk"),
+    "a field of its name": (
+        'volatile("proposed", some',
+        'volatile("departed", some',
+        '"departed"',
+        "the world has one",
+    ),
+    "who sends as it starts": ("        s.view[p] = s.members\n", SENDS, "def on_start", "may not send"),
+    "a member by itself": ("    s.proposed[p].clear()\n", "    s.members.add(p)\n", "s.members.add", "environment"),
+    "without parentheses": ("@joins()", "@joins", "@joins", "write @joins"),
+    "a majority of a number": ("s.agreed[p], s.view[p])", "s.agreed[p], 2)", "s.agreed[p], 2)", "2 is neither"),
+    "a majority in a condition": (
+        "        if enough(s, p):",
+        "        if p == p and is_quorum(s, s.agreed[p], s.view[p]):",
+        "p == p",
+        "give it a name first",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_wrong_members_are_refused_with_their_line(what: str, tmp_path: Path) -> None:
+    old, new, where, said = REFUSED[what]
+    text = TEXT.replace("any_process, broken,", "any_process, broken, on_disk,")
+    if what == "nobody moves":
+        text = re.sub(r"@leaves\(.*\)", "@action(budget='views')", text)
+    path = written(tmp_path, text, (old, new))
+    lines = [k for k, line in enumerate(Path(path).read_text(encoding="utf-8").split("\n"), 1) if where in line]
+    with pytest.raises((LanguageError, ConfigError)) as refused:
+        Compiled(Model(Configuration(path)), properties_of(path), False)
+    assert re.search(said, str(refused.value))
+    assert not where or any(f"group.py:{line}:" in str(refused.value) for line in lines)

@@ -1,0 +1,155 @@
+"""Processes that join and leave (docs/decisions/0027): what is declared of them, and what the world keeps.
+
+`declare(..., members=2)` says how many processes are members at the beginning, `@joins` what another does as it joins,
+and `@leaves` what a member does last. A process that is no member is down. Each joins at most once and leaves at most
+once, so that no number of a process is that of two machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import FunctionType
+
+from zabspec.authoring.alternatives import CHOICES
+from zabspec.authoring.declaration import Action, Declaration, ProtocolError, Size
+from zabspec.authoring.places import misdeclared
+from zabspec.language.kinds import SetOf
+from zabspec.language.schema import Field, Role
+from zabspec.roles import type_name
+from zabspec.worlds.steps import CONNECTIONS
+
+__all__ = [
+    "DEPARTED", "MEMBERS", "asks_member", "begins_member", "begun_with", "check_counts", "check_membership",
+    "check_sizes", "ends_member", "member_fields", "membership_text",
+]  # fmt: skip
+
+MEMBERS, DEPARTED = "members", "departed"  # who is one now; who was one, and never will be again
+WITHOUT = "a protocol whose members change has none of these"
+
+
+# --- what is declared -----------------------------------------------------------------------------
+
+
+def check_membership(
+    name: str, declared: Declaration, actions: Iterable[Action], functions: Mapping[str, FunctionType]
+) -> None:
+    """
+    Raises:
+        ProtocolError: what is declared of members cannot be.
+    """
+    marked = [a for a in actions if a.joins or a.leaves]
+    given, at = declared.members, ("argument", "members")
+    if given is None:
+        for a in marked:
+            said = "declare(..., members=2) says how many processes are members at the beginning"
+            mark = "@joins" if a.joins else "@leaves"
+            raise misdeclared(name, ("function", a.function.__name__), f"{a.name} is marked {mark}: {said}")
+        return
+    if bool(declared.roles) != isinstance(given, Mapping):
+        said = 'members={"server": 2}, of roles' if declared.roles else "members=2, as there are no roles"
+        raise misdeclared(name, at, f"members={given!r}: write {said}")
+    for role, count in (begun_with(declared) or {}).items():
+        if role and role not in declared.roles:
+            raise misdeclared(name, at, f"members: there is no role {role!r}; there are {', '.join(declared.roles)}")
+        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+            raise misdeclared(name, at, f"members is how many processes are members at the beginning, not {count!r}")
+    if not marked:
+        raise misdeclared(name, at, f"members={given!r}, and nothing is marked @joins or @leaves")
+    for what, there in (
+        ('world="connections"', declared.world == CONNECTIONS),
+        ("transactions", declared.transactions),
+        ("a function is_down", "is_down" in functions),
+    ):
+        if there:
+            raise misdeclared(name, at, f"members and {what}: {WITHOUT}, or leave out members")
+
+
+def begun_with(declared: Declaration) -> Mapping[str, int] | None:
+    """How many processes are members at the beginning: of each role that is named; of "", of all. None: members do not
+    change."""
+    given = declared.members
+    return given if given is None or isinstance(given, Mapping) else {"": given}
+
+
+def check_counts(name: str, declared: Declaration, size: Size) -> None:
+    """
+    Raises:
+        ProtocolError: more processes are members at the beginning than there are.
+    """
+    for role, count in (begun_with(declared) or {}).items():
+        there = size.budgets[role] if role else size.nodes
+        if count > there:
+            said = f"members are {count} at the beginning, and there are {there} processes"
+            raise misdeclared(name, ("argument", "members"), f"{said}{f' of role {role}' if role else ''}")
+
+
+def member_fields(nodes: int) -> tuple[Field, ...]:
+    """The fields that say who is a member, and who has left."""
+    kind, around = SetOf(nodes, nodes=True), Role.ENVIRONMENT
+    return (
+        Field(MEMBERS, kind, around, (), "the processes that are members"),
+        Field(DEPARTED, kind, around, (), "those that have left"),
+    )
+
+
+def check_sizes(name: str, fields: Iterable[Field], begins: Iterable[FunctionType]) -> None:
+    """
+    Args:
+        begins: what runs of every process at the beginning.
+
+    Raises:
+        ProtocolError: a field has a name that is the world's, or is on a disk; or a process that may be no member sends
+            or chooses as it starts.
+    """
+    for f in fields:
+        if f.name in (MEMBERS, DEPARTED):
+            raise misdeclared(name, ("field", f.name), f"field {f.name}: the world has one: call it something else")
+        if f.disk:
+            raise misdeclared(name, ("field", f.name), f"{f.name} is on a disk: {WITHOUT}, or leave out members")
+    for function in begins:
+        if "send" in function.__code__.co_names or not CHOICES.isdisjoint(function.__code__.co_names):
+            line = function.__code__.co_firstlineno
+            said = "on_start runs of every process, member or not, and may not send: a member begins by an action"
+            raise ProtocolError(f"{name}:{line}: {said}, and one that joins in @joins")
+
+
+# --- what the world does --------------------------------------------------------------------------
+
+
+def membership_text(counts: Mapping[str, int], roles: Iterable[str], down: bool) -> list[str]:
+    """The functions that make a process down that is no member.
+
+    Args:
+        counts: how many members there are at the beginning: of each role that is named; of "", of all.
+        roles: all roles.
+        down: whether processes crash.
+    """
+    begins = ["def first_members(s: State) -> None:"]
+    for role in roles or ("",):
+        through = f"processes(s, {type_name(role)})" if role else "range(s.NODES)"
+        if role in counts:
+            begins += ["    k = 0", f"    for p in {through}:", f"        if k < {counts[role]}:"]
+            begins += [f"            s.{MEMBERS}.add(p)", "        k = k + 1"]
+        else:
+            begins += [f"    for p in {through}:", f"        s.{MEMBERS}.add(p)"]
+    crashed = "s.crashed[p] or " if down else ""
+    return [
+        "\n".join(begins),
+        f"def is_down(s: State, p: Node) -> bool:\n    return {crashed}p not in s.{MEMBERS}",
+        f"def may_recover(s: State, p: Node) -> bool:\n    return p in s.{MEMBERS}",
+    ]
+
+
+def asks_member(a: Action) -> str:
+    """What is asked of a process before it joins; a member that leaves is up, which the world asks of any action."""
+    return f"p not in s.{MEMBERS} and p not in s.{DEPARTED}" if a.joins else ""
+
+
+def begins_member(a: Action) -> list[str]:
+    """The statements before the function of an action."""
+    return [f"s.{MEMBERS}.add(p)"] if a.joins else []
+
+
+def ends_member(a: Action) -> list[str]:
+    """The statements behind it."""
+    return ["forget(s, p)", f"s.{MEMBERS}.discard(p)", f"s.{DEPARTED}.add(p)"] if a.leaves else []
