@@ -35,8 +35,8 @@ BEGINNING = """# The gallery
 
 Claims of the sources and the faults that this project knows, each with a run behind it: `zabcheck gallery` runs
 those that take under a minute, `--all` the others too, and `zabcheck gallery NAME` one, with its story and the
-run that shows it. An entry is a check as [ci.md](ci.md) describes it; they lie in `checker/ci/gallery/`, and
-this page is written by a run of them (`docs/gallery.py`).
+run that shows it. An entry is a check as [how-to/ci.md](how-to/ci.md) describes it; they lie in `checker/ci/gallery/`,
+and this page is written by a run of them (`docs/gallery.py`).
 
 *Expected* is what a person wrote there, citing the source; *found* is what the last run came to, and no table
 is written where these differ. A violation is named with the length of its shortest run, of a simulated run with
