@@ -1,4 +1,4 @@
-"""Processes that join and leave (docs/decisions/0027): what is declared of them, and what the world keeps.
+"""Processes that join and leave (docs/decisions/0029): what is declared of them, and what the world keeps.
 
 `declare(..., members=2)` says how many processes are members at the beginning, `@joins` what another does as it joins,
 and `@leaves` what a member does last. A process that is no member is down. Each joins at most once and leaves at most
