@@ -106,9 +106,9 @@ class Costs:
         gain = self.local_cpu / here - self.cpu / cores
         return math.ceil((self.start_seconds + self.jobs * self.level_seconds) / gain) if gain > 0 else None
 
-    def level_worth(self, cores: int) -> int:
-        """Return from how many states on a level is made sooner as a job than by the driver alone."""
-        return math.ceil(self.level_seconds / (self.cpu * (1 - 1 / max(2, cores))))
+    def level_worth(self, cores: int) -> float:
+        """Return the seconds up to which the driver is sooner done with a level than a job is."""
+        return self.level_seconds / (1 - 1 / max(2, cores))
 
     def why_not_worth(self, cores: int, here: int, states: int | None) -> str:
         """Return why a cluster is not faster than a machine alone; empty: it is.

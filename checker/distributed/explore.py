@@ -26,7 +26,8 @@ from zabspec.limits import Deadline
 
 __all__ = ["SparkExplorer"]
 
-HERE = 20_000  # states of a level that are expanded without a job
+HERE = 20_000  # states of a level that are expanded without a job, where it is not known how long that takes
+PACED = 5_000  # states from which on a level shows how long a state takes
 
 Progress = Callable[[Exploration, int, int], None]
 
@@ -39,20 +40,23 @@ class SparkExplorer:
         question: ExplorationTask,
         checkpoint: Checkpoint[Storage],
         level: Level | None = None,
-        here: int | None = None,
+        worth: float | None = None,
     ) -> None:
         """
         Args:
             checkpoint: where levels are committed.
             level: the one to go on from.
-            here: states of a level up to which it is expanded without a job; None: `HERE`.
+            worth: seconds up to which a level is expanded without a job, as far as can be told from the one before;
+                None: that is decided by its size (`HERE`).
         """
         self.question = question
         self.code = code_for(question)
         self.checkpoint = checkpoint
         self.storage = checkpoint.storage
         self.level = level
-        self.here = HERE if here is None else here
+        self.here = HERE
+        self.worth = worth
+        self.pace = 0.0  # seconds for a state of the last level that was expanded here, and not tiny; 0: there is none
         self.result = Exploration(
             self.code.properties, question.symmetry, "spark", stuttering_off=self.code.stuttering_off
         )
@@ -98,7 +102,7 @@ class SparkExplorer:
                 self.commit(level, None)
             assert self.level is not None
             while not self.finished(self.level, limits, keep_going, deadline):
-                where: Cluster | Here = Here() if self.level.size <= self.here else cluster
+                where: Cluster | Here = Here() if self.small(self.level) else cluster
                 self.storage.create(folder_of(self.level.depth + 1))
                 begun = time.perf_counter()
                 answers = where.level(self.question, self.storage, self.level, watch)
@@ -106,6 +110,8 @@ class SparkExplorer:
                 if r.stopped:
                     break
                 level.usage = self.level.usage
+                if isinstance(where, Here) and self.level.size >= PACED:
+                    self.pace = (time.perf_counter() - begun) / self.level.size
                 if isinstance(where, Cluster):
                     used = where.usage + of_answers(level, answers, time.perf_counter() - begun)
                     level.usage += used
@@ -119,6 +125,12 @@ class SparkExplorer:
             r.cpu_seconds = earlier[1] + time.process_time() - cpu + tasks
             r.memory = max(r.memory, peak_bytes())
         return r
+
+    def small(self, level: Level) -> bool:
+        """Whether a level is done with sooner without a job. Where it is expanded changes nothing that is found."""
+        if self.worth is None or not self.pace:
+            return level.size <= self.here
+        return level.size * self.pace <= self.worth
 
     def finished(self, level: Level, limits: Limits, keep_going: bool, deadline: Deadline) -> bool:
         r = self.result

@@ -33,9 +33,9 @@ class AmpleSparkExplorer(SparkExplorer):
         question: ExplorationTask,
         checkpoint: Checkpoint[Storage],
         level: Level | None = None,
-        here: int | None = None,
+        worth: float | None = None,
     ) -> None:
-        super().__init__(question, checkpoint, level, here)
+        super().__init__(question, checkpoint, level, worth)
         self.unforeseen = False
 
     def run(

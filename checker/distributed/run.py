@@ -115,7 +115,7 @@ def explore_on_spark(
                 if request.reduces:
                     found = searches.with_reduction(list(properties), level)
                 else:
-                    searches.full = SparkExplorer(question, checkpoint, level, searches.here)
+                    searches.full = SparkExplorer(question, checkpoint, level, searches.worth)
                     found = searches.full.run(cluster, limits, keep_going, forecasting)
         except KeyboardInterrupt:
             if searches is None or searches.full is None:
@@ -141,7 +141,7 @@ class Searches:
         question: the search of all states; `checkpoint`: where its levels are committed. Those of searches with ample
             sets are in folders below.
         limits: of all of them together.
-        here: states of a level up to which the driver expands it.
+        worth: seconds up to which the driver expands a level by itself.
     """
 
     question: ExplorationTask
@@ -149,7 +149,7 @@ class Searches:
     cluster: Cluster
     limits: Limits
     progress: Progress | None
-    here: int | None = None
+    worth: float | None = None
     full: SparkExplorer | None = None  # the last search of all states
     made: int = 0  # searches with ample sets
     narrow: Exploration | None = None  # what the last of these came to
@@ -183,7 +183,7 @@ class Searches:
         Raises:
             RuntimeError: ample sets met a violation that is not one, which is an error of zabcheck.
         """
-        self.full = full = SparkExplorer(self.question, self.checkpoint, level, self.here)
+        self.full = full = SparkExplorer(self.question, self.checkpoint, level, self.worth)
         if level is None or sum(level.levels[:-1]) < narrowing.SMALL:
             first = full.run(self.cluster, first_limits(self.limits), progress=self.progress)
             if not outgrown(first, self.limits) or first.violations or first.error:
@@ -201,7 +201,7 @@ class Searches:
         else:
             self.narrow = self.earlier()
         assert full.level is not None
-        self.full = SparkExplorer(self.question, self.checkpoint, full.level, self.here)
+        self.full = SparkExplorer(self.question, self.checkpoint, full.level, self.worth)
         return suspecting(self.full.run(self.cluster, self.rest, progress=self.progress), self.narrow)
 
     def earlier(self) -> Exploration | None:
@@ -236,7 +236,7 @@ class Searches:
             found, level = checkpoint.last()
             check_same(found, question, level, self.limits, checkpoint.storage.where)
             check_whole(self.cluster, checkpoint, level)
-        explorer = AmpleSparkExplorer(question, checkpoint, level, self.here)
+        explorer = AmpleSparkExplorer(question, checkpoint, level, self.worth)
         return Searched(
             explorer.run(self.cluster, self.rest, progress=self.progress), explorer.unforeseen, explorer.code.merges
         )

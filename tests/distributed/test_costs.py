@@ -63,8 +63,9 @@ def test_a_cluster_is_worth_its_price_from_the_break_even(cores: int, states: in
 
 
 def test_a_level_is_a_job_from_where_that_is_sooner() -> None:
-    assert COSTS.level_worth(2) == COSTS.level_worth(1) == 500_000
-    assert COSTS.level_worth(1000) == 250_251
+    """A job of two cores takes half a second to begin, and half as long for a state."""
+    assert COSTS.level_worth(2) == COSTS.level_worth(1) == 1.0
+    assert 0.5 < COSTS.level_worth(1000) < 0.501
 
 
 def test_a_forecast_is_so_much_for_each_state_and_level() -> None:

@@ -431,6 +431,21 @@ def test_an_attempt_that_did_not_count_changes_nothing(tmp_path: Path) -> None:
     assert found == local(SMALL, True, {}, False)
 
 
+def test_a_level_is_expanded_here_as_long_as_that_is_sooner(tmp_path: Path) -> None:
+    """By its size, until a level has shown how long a state takes: of a slow protocol fewer are expanded here."""
+    explorer = SparkExplorer(question(SMALL, True), Checkpoint(Storage(str(tmp_path))), worth=2.0)
+    sizes = (1, 20_000, 20_001, 400_000, 400_001)
+    levels = [Level(0, [], [size], [size], []) for size in sizes]
+    assert [explorer.small(level) for level in levels] == [True, True, False, False, False]
+    explorer.pace = 5e-6
+    assert [explorer.small(level) for level in levels] == [True, True, True, True, False]
+    explorer.pace = 1e-3
+    assert [explorer.small(level) for level in levels] == [True, False, False, False, False]
+    explorer.pace = 0.0
+    explorer.run(Here(), Limits(depth=8))
+    assert not explorer.pace  # its levels are tiny
+
+
 def test_a_task_keeps_nothing_that_is_not_known_to_be_whole(tmp_path: Path) -> None:
     """A level of which all answers are lost would be the last, and everything would hold; a state that was altered
     where it lay would be explored for the one that was found."""
@@ -632,7 +647,8 @@ def test_spark_gives_the_local_engine_s_answer(cluster: Cluster, kept_there: Pat
 
 @pytest.mark.slow
 def test_every_level_as_a_job_with_128_bits(cluster: Cluster, tmp_path: Path) -> None:
-    explorer = SparkExplorer(question(SMALL, True, wide=True), Checkpoint(Storage(str(tmp_path))), here=0)
+    explorer = SparkExplorer(question(SMALL, True, wide=True), Checkpoint(Storage(str(tmp_path))))
+    explorer.here = 0
     r = explorer.run(cluster, Limits(depth=12))
     assert answer(r) == local(SMALL, True, {"depth": 12}, False)
     used = r.usage
