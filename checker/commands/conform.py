@@ -53,7 +53,7 @@ def conform(record: Any, release: str, variant: str, time_limit: float | None) -
 @click.option("--clients", default=3, show_default=True, callback=at_least(1), help="That write, one at a time each.")
 @click.option("--writes", default=1000, show_default=True, callback=at_least(1), help="At most so many, by all.")
 @click.option(
-    "--faults", default="kill,stop,cut,delay,tail,behind", show_default=True, help="Kinds of faults, or none."
+    "--faults", default="kill,stop,cut,delay,tail,behind,stall", show_default=True, help="Kinds of faults, or none."
 )
 @click.option("--record-only", is_flag=True, help="Record, and do not search.")
 @click.option("--output", "-o", type=PATH, help="A new folder (chaos-RELEASE-SEED).")

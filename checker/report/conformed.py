@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from traces.conform.explained import Conformed
 
 LIMITS = (
-    "of runs in which no thread is more than 16 transactions behind, no proposal more than 12 observations ahead of "
-    "its first packet, and a term's end closes all connections within 25 observations"
+    "of runs in which no thread is more than 16 transactions behind, but for disks that stall, no proposal more than "
+    "12 observations ahead of its first packet, and a term's end closes all connections within 25 observations"
 )
 
 __all__ = ["conformed_json", "conformed_result", "recorded_result", "told_conformed"]

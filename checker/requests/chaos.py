@@ -43,7 +43,7 @@ class ChaosRequest(Request):
     seed: int = 1
     clients: int = 3
     writes: int = 1000
-    faults: str = "kill,stop,cut,delay,tail,behind"
+    faults: str = "kill,stop,cut,delay,tail,behind,stall"
     record_only: bool = False
     output: str = ""
 

@@ -23,7 +23,7 @@ from traces.conform.explained import (
     with_transfer_later,
 )
 from traces.conform.record import BadRecord, Record, read_record
-from traces.conform.search import Node, Search, drains_first
+from traces.conform.search import STALLED, Node, Search, drains_first
 from traces.conform.unbounded import Text
 from traces.record.runner import Runner
 from zabspec.language.kinds import Seq, SetOf
@@ -302,3 +302,19 @@ def test_a_transfer_may_go_on_while_the_leader_commits(tmp_path: Path) -> None:
     assert with_transfer_later(answered, answered.observations[5]) is None
     broken_off = seen(slow[:4])
     assert with_transfer_later(broken_off, broken_off.observations[4]) is None
+
+
+def test_what_a_killed_server_starts_with_is_looked_up(tmp_path: Path) -> None:
+    """In its ACKEPOCH, or in what it sends as a leader before its epoch is served; else it is not known."""
+    record = record_of(tmp_path, sample(TRUNC))
+    search = Search(record, text_of(record, ""), lag=STALLED)
+    search.position = next(k for k, o in enumerate(record.observations) if o.what == "killed")
+    assert search.real(search.next_last(2) or 0) == 0x100000013
+    assert search.next_last(0) is None  # it is not killed before the end
+    record = record_of(tmp_path, sample(COMES_BACK))
+    search = Search(record, search.text, lag=STALLED)
+    search.position = where(sample(COMES_BACK), 1, what="killed", server=2) - 1
+    assert record.observations[search.position].what == "killed"
+    assert search.real(search.next_last(1) or 0) == 0x100000004  # it leads, and sends a DIFF
+    found = [Node(search.text.begin())]
+    assert search.starting_with(found, 1) == found  # none starts so

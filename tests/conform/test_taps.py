@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import shutil
 import socket
 import struct
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +20,7 @@ from traces.conform.chaos import ChaosPlan, dealt
 from traces.conform.record import read_record
 from traces.conform.taps import Recorder, Tap
 from traces.reenact.packets import ACK, FOLLOWERINFO
+from traces.reenact.servers import compiled_shim
 
 Pair = tuple[Recorder, Tap, socket.socket, socket.socket]
 
@@ -148,3 +153,34 @@ def test_a_record_says_what_was_done(tmp_path: Path) -> None:
     first = json.loads((tmp_path / "record.jsonl").read_text().splitlines()[0])
     assert (first["plan"]["faults"], first["plan"]["seconds"], first["seed"]) == (["tail"], 2.0, 7)
     assert read_record(tmp_path / "record.jsonl").seed == 7
+
+
+FORCES = """
+import os, sys, threading, time
+disk, said, begins = sys.argv[1], [], threading.Event()
+
+def goes_on():
+    begins.wait()
+    time.sleep(0.1)
+    said.append("goes on")
+    with open(disk, "r+b") as f:
+        f.write(b"0")
+
+threading.Thread(target=goes_on).start()
+with open(disk + ".log", "wb") as f:
+    begins.set()
+    os.fsync(f.fileno())
+    said.append("forced")
+print(said)
+"""
+
+
+@pytest.mark.skipif(not any(shutil.which(name) for name in ("cc", "gcc", "clang")), reason="no C compiler")
+def test_a_disk_that_stalls_forces_nothing_until_it_goes_on(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.write_bytes(b"1")
+    env = os.environ | {"LD_PRELOAD": str(compiled_shim(tmp_path)), "ZABCHECK_STALL": str(disk)}
+    done = subprocess.run(
+        [sys.executable, "-c", FORCES, str(disk)], env=env, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "['goes on', 'forced']\n"

@@ -135,7 +135,11 @@ REFUSED = [
     ("conform", {"record": ""}, "name the record to conform"),
     ("conform", {"time_limit": 0.0}, "--time-limit must be a number of seconds above 0, not 0"),
     ("chaos", {"release": ""}, "--release NUMBER says whose servers are run"),
-    ("chaos", {"faults": "kill,fire"}, "there is no fault 'fire'; there are kill, stop, cut, delay, tail, behind, and"),
+    (
+        "chaos",
+        {"faults": "kill,fire"},
+        "there is no fault 'fire'; there are kill, stop, cut, delay, tail, behind, stall",
+    ),
     ("chaos", {"writes": 0}, "--writes must be 1 or more, not 0"),
     ("reenact", {"trace": ""}, "name the trace to reenact"),
     ("reenact", {"control": False}, "--without says which step --control leaves out"),

@@ -25,7 +25,7 @@ __all__ = ["ROOT", "Chaos", "ChaosPlan", "Served"]
 ROOT = "/zabcheck"
 LIMITS = (200, 25, 10)  # tickTime in milliseconds, initLimit and syncLimit in ticks
 BEGINS, SETTLES = 60.0, 40.0  # seconds that an ensemble may take to serve
-FAULTS = ("kill", "stop", "cut", "delay", "tail", "behind")
+FAULTS = ("kill", "stop", "cut", "delay", "tail", "behind", "stall")
 HEALS = 20.0  # seconds that servers may take, amid all that, until one leads or all serve
 
 
@@ -256,6 +256,8 @@ class Chaos:
                 self.leave_tail(n, for_how_long / 4, self.draw.random() < 0.5, self.draw.random() < 0.7)
             elif what == "behind":
                 self.leave_behind(n, for_how_long / 2)
+            elif what == "stall":
+                self.stall(n, for_how_long, self.draw.random() < 0.5, end)
             else:
                 self.late(n, 0.2)
                 self.pause(for_how_long, end)
@@ -303,6 +305,18 @@ class Chaos:
             self.until(lambda: all(self.mode(m) for m in others))
         self.start(n)
         self.until(lambda: all(self.mode(m) for m in self.numbers))
+
+    def stall(self, n: int, seconds: float, kills: bool, end: Deadline) -> None:
+        """What a server forces to its disk waits, so that it acknowledges nothing; it may be killed amid that."""
+        self.recorder.note("note", message=f"the disk of server {n} stalls")
+        self.servers[n].stall(True)
+        self.pause(seconds, end)
+        if kills:
+            self.kill(n)
+        self.servers[n].stall(False)
+        self.recorder.note("note", message=f"the disk of server {n} goes on")
+        if kills:
+            self.start(n)
 
     def leading(self, among: list[int]) -> int | None:
         """The server that leads, if one does."""

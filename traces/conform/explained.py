@@ -11,7 +11,7 @@ from functools import lru_cache
 from invariants import properties_of
 from invariants.registry import STEP, keeps
 from traces.conform.record import Observation, Record
-from traces.conform.search import SYNCHRONIZES, Asides, Failure, Search, TooMany, zxids_of
+from traces.conform.search import LAG, STALLED, SYNCHRONIZES, Asides, Failure, Search, TooMany, zxids_of
 from traces.conform.unbounded import Msg, Text, Unbounded
 from traces.conform.why import why_not
 from zabspec.limits import Deadline
@@ -103,18 +103,37 @@ def conformed(
 def searched(
     record: Record, text: Text, out: Conformed, end: Deadline | None, say: Callable[[int, int], None]
 ) -> tuple[Search, Failure | None]:
-    """A narrow search, and where it explains nothing, and the other one is not the same, that."""
-    failure = None
-    for narrow in (True, False):
-        search, out.why, failure = Search(record, text, narrow), "", None
-        try:
-            failure = gone_through(search, record, out, end, say)
-        except TooMany as problem:
-            out.why = str(problem)
-        out.unjudged, out.widest = len(search.unjudged), search.widest
-        out.states += search.looked
-        if (failure is None and not out.why) or search.drains:
-            break  # it is explained, or the other way is the same
+    """A narrow search, then, if that is not the same, one that is not, then one with a disk that may have stalled. What
+    the last one cannot say for the number of its states, the one before it has said."""
+    search, failure = one_search(record, text, out, (True, LAG), end, say)
+    if is_unexplained(failure, out, end) and not search.drains:
+        search, failure = one_search(record, text, out, (False, LAG), end, say)
+    if is_unexplained(failure, out, end):
+        before = replace(out)
+        other, later = one_search(record, text, out, (False, STALLED), end, say)
+        if later is not None or not out.why or failure is None:
+            return other, later
+        out.why, out.explained, out.unjudged, out.widest = before.why, before.explained, before.unjudged, before.widest
+    return search, failure
+
+
+def is_unexplained(failure: Failure | None, out: Conformed, end: Deadline | None) -> bool:
+    """Whether another search may explain more."""
+    return failure is not None or (bool(out.why) and (end is None or not end.over()))
+
+
+def one_search(
+    record: Record, text: Text, out: Conformed, how: tuple[bool, int], end: Deadline | None,
+    say: Callable[[int, int], None],
+) -> tuple[Search, Failure | None]:  # fmt: skip
+    search, failure = Search(record, text, *how), None
+    out.why = ""
+    try:
+        failure = gone_through(search, record, out, end, say)
+    except TooMany as problem:
+        out.why = str(problem)
+    out.unjudged, out.widest = len(search.unjudged), search.widest
+    out.states += search.looked
     return search, failure
 
 

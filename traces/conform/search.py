@@ -34,6 +34,7 @@ __all__ = ["LAG", "LOOKAHEAD", "Asides", "Failure", "Node", "Search", "TooMany",
 
 LOOKAHEAD = 12  # observations by which a leader's proposal is ahead of its first packet, at most
 LAG = 16  # transactions by which a sync or a commit thread is behind, at most
+STALLED = 1000  # the same of a sync thread whose disk stalls
 SOON = 25  # observations within which a leader whose term ends has closed all its connections
 MOST_STATES = 10_000  # looked at for one observation
 MOST_ENDS = 2_000  # states that explain a record up to some place
@@ -114,13 +115,14 @@ class Search:
     Args:
         narrow: a follower whose term ends has applied nothing that it has not logged: fewer states, and what is not
             explained so may be otherwise.
+        lag: transactions by which a sync thread is behind, at most.
 
     Attributes:
         nodes: what explains it so far. unjudged: lines of packets to an end that is closed: the text sends none.
     """
 
-    def __init__(self, record: Record, text: Text, narrow: bool = False) -> None:
-        self.record, self.text, self.narrow = record, text, narrow
+    def __init__(self, record: Record, text: Text, narrow: bool = False, lag: int = LAG) -> None:
+        self.record, self.text, self.narrow, self.lag = record, text, narrow, lag
         self.n = len(record.servers)
         self.index = {server: p for p, server in enumerate(record.servers)}
         self.names = {
@@ -596,8 +598,8 @@ class Search:
                     m = waiting[0]
                     if m.kind.name == "ACK" and m.zxid <= s.last_committed[p]:
                         return int(TO_LEADER << 24 | p << 16 | f << 8)
-        for name, field_name in ((COMMITS, "to_apply"), (SYNCS, "sync_queue")):
-            if len(getattr(s, field_name)[p]) > LAG and not (name == SYNCS and self.may_stay_unlogged(s, p)):
+        for name, field_name, lag in ((COMMITS, "to_apply", LAG), (SYNCS, "sync_queue", self.lag)):
+            if len(getattr(s, field_name)[p]) > lag and not (name == SYNCS and self.may_stay_unlogged(s, p)):
                 return int(ACTION << 24 | p << 16 | self.text.actions.index(name))
         return None
 
@@ -878,7 +880,35 @@ class Search:
             after = self.take(n.state, word)
             if after is not None:
                 out.setdefault(after.key(), Node(after, node, (*n.words, word)))
-        return list(out.values())
+        return self.starting_with(list(out.values()), p) if self.lag > LAG else list(out.values())
+
+    def starting_with(self, found: list[Node], p: int) -> list[Node]:
+        """Of states in which a server is dead, those that start with the last zxid that is then seen; all, if none
+        does."""
+        zxid = self.next_last(p)
+        if zxid is None:
+            return found
+        word = RECOVER << 24 | p << 16
+        starts = [(n, self.take(n.state, word)) for n in found]
+        return [n for n, s in starts if s is not None and s.last_processed[p] == zxid] or found
+
+    def next_last(self, p: int) -> int | None:
+        """With what a server that was killed starts: its ACKEPOCH says so, or the first DIFF, TRUNC or SNAP that it
+        sends as a leader before it sends any UPTODATE."""
+        server, started = self.record.servers[p], False
+        for o in self.record.observations[self.position :]:
+            if o.what == "starts" and o.server == server:
+                started = True
+            elif o.what == "kills" and o.server == server and started:
+                return None
+            elif o.what == "packet" and started and o.up and o.follower == server and o.kind == "ACKEPOCH":
+                return zxid_in(self.text, o.zxid)
+            elif o.what == "packet" and started and not o.up and o.leader == server:
+                if o.kind in SYNCHRONIZES:
+                    return zxid_in(self.text, o.zxid)
+                if o.kind != "LEADERINFO":
+                    return None
+        return None
 
     def everything(self, node: Node, p: int, leaves_out: Skip) -> list[Node]:
         """All that a server's own steps reach."""

@@ -226,14 +226,16 @@ class Server:
         lines += [f"server.{k}=127.0.0.1:{q}:{e}" for k, (q, e) in sorted(servers.items())]
         self.clock = folder / f"clock{number}"  # how many nanoseconds its main thread's clock is ahead (shim.c)
         self.put_ahead(0)
+        self.disk = folder / f"disk{number}"  # whether nothing is forced to it now (shim.c)
+        self.stall(False)
         self.configuration = folder / f"zoo{number}.cfg"
         self.configuration.write_text("\n".join(lines) + "\n")
 
     def start(self) -> None:
         env = os.environ | self.release.environment
         env["ZABCHECK_PORTS"] = "".join(f"{port}>{proxy}," for port, proxy in self.proxies.items())
-        env |= {"LD_PRELOAD": str(self.shim), "ZABCHECK_CLOCK": str(self.clock)}
-        options = (*OPTIONS, *self.release.settings)
+        env |= {"LD_PRELOAD": str(self.shim), "ZABCHECK_CLOCK": str(self.clock), "ZABCHECK_STALL": str(self.disk)}
+        options: tuple[str, ...] = (*OPTIONS, *self.release.settings)
         if self.gate is not None:
             env["ZABCHECK_GATE"] = str(self.gate)
             options = (*options, f"-agentpath:{self.shim}")
@@ -255,6 +257,11 @@ class Server:
         """Put the clock of its main thread ahead of what it is."""
         with self.clock.open("r+b" if self.clock.exists() else "wb") as f:
             f.write(struct.pack("=q", milliseconds * 1_000_000))
+
+    def stall(self, stalls: bool) -> None:
+        """Let what its threads force to the disk wait, or go on."""
+        with self.disk.open("r+b" if self.disk.exists() else "wb") as f:
+            f.write(b"1" if stalls else b"0")
 
     @property
     def runs(self) -> bool:

@@ -27,17 +27,21 @@
 #include <unistd.h>
 
 static volatile const long long *skipped; /* nanoseconds that the main thread's clock is ahead: ZABCHECK_CLOCK */
+static volatile const char *stalled;      /* while it is 1, nothing is forced to the disk: ZABCHECK_STALL */
+
+static void *mapped(const char *path, size_t size) {
+    int fd = path ? (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0) : -1;
+    if (fd < 0) return NULL;
+    void *at = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+    syscall(SYS_close, fd);
+    return at != MAP_FAILED ? at : NULL;
+}
 
 /* A server does not outlive whoever plays with it. */
 __attribute__((constructor)) static void begins(void) {
-    const char *path = getenv("ZABCHECK_CLOCK");
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (!path) return;
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-    if (fd < 0) return;
-    void *at = mmap(NULL, sizeof *skipped, PROT_READ, MAP_SHARED, fd, 0);
-    if (at != MAP_FAILED) skipped = at;
-    syscall(SYS_close, fd);
+    skipped = mapped(getenv("ZABCHECK_CLOCK"), sizeof *skipped);
+    stalled = mapped(getenv("ZABCHECK_STALL"), sizeof *stalled);
 }
 
 enum { NONE, MAIN, SYNC, COMMIT };
@@ -286,6 +290,7 @@ int connect(int fd, const struct sockaddr *to, socklen_t size) {
     int name(int fd) { \
         REAL(int, name, int); \
         if (who != NONE && fd >= 0 && fd < MOST_FDS && is_log[fd] && !ask("force", "log.")) { errno = EIO; return -1; } \
+        while (stalled && *stalled == '1') usleep(5000); \
         return real(fd); \
     }
 FORCE(fsync)
