@@ -92,7 +92,7 @@ class Submitting:
             text=True,
             env=environment,
             cwd=self.folder / "elsewhere",
-            timeout=600,
+            timeout=1800,
             check=False,
         )
 
