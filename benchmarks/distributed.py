@@ -4,6 +4,7 @@
     python benchmarks/distributed.py --depth 30      # less of the same
     python benchmarks/distributed.py --master 'local[2,4]' --fingerprint 128
     python benchmarks/distributed.py --record        # writes the parameters of forecasts (costs.json)
+    python benchmarks/distributed.py --fingerprint 128 --forecast 10000000000 160 512
 
 CPU seconds are those of all processes: Java (executors and driver, which are one process here), the tasks' Python
 processes and Python's driver, from the first level to the last; starting the session is told apart. Both engines judge
@@ -25,7 +26,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from checker.distributed.costs import RECORDED, Costs
+from checker.distributed.costs import RECORDED, Costs, recorded
 
 BUDGETS = {"nodes": 3, "txns": 4, "timeouts": 1, "crashes": 0, "losses": 0}
 DEPTH = 38
@@ -234,6 +235,19 @@ def record(costs: Costs) -> None:
     print(f"recorded in {RECORDED}")
 
 
+def table(rows: list[list[int]], bits: int) -> str:
+    """Forecasts as a table of a page."""
+    costs = recorded(bits)
+    lines = ["| states | cores | CPU hours | hours | shuffle, TB | written, TB | on disk at most, TB | a task, GB |"]
+    lines.append("|" + "---|" * 8)
+    for states, cores, parts in rows:
+        f = costs.forecast(states, cores, parts)
+        sizes = " | ".join(f"{size / 1e12:,.2f}" for size in (f.shuffle, f.written, f.disk))
+        hours = f"{f.cpu / 3600:,.1f} | {f.seconds / 3600:,.2f}"
+        lines.append(f"| {states:,} | {cores:,} | {hours} | {sizes} | {f.memory / 1e9:,.1f} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--child", help=argparse.SUPPRESS)
@@ -244,7 +258,14 @@ def main() -> None:
     parser.add_argument(
         "--record", action="store_true", help="explore another question, and keep its costs for forecasts"
     )
+    parser.add_argument(
+        "--forecast", nargs=3, type=int, action="append", metavar=("STATES", "CORES", "PARTS"),
+        help="measure nothing: forecast this from what is recorded, as a row of a table (repeatable)",
+    )  # fmt: skip
     options = parser.parse_args()
+    if options.forecast:
+        print(table(options.forecast, int(options.fingerprint)))
+        return
     if options.child:
         engine, question = json.loads(options.child)
         print(json.dumps({"local": local, "spark": spark}[engine](**question)))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -158,7 +159,8 @@ def finished(words: list[str]) -> tuple[float, str]:
 
 
 def killed(words: list[str], kills: int, within: float) -> list[str]:
-    """Start a program and kill it, its Java and its workers, so often, each time at a random moment.
+    """Start a program and kill it, its Java and its workers, so often, each time at a random moment. If it ends before
+    that, it starts again without tables.
 
     Args:
         within: seconds from its start within which it is killed.
@@ -166,16 +168,17 @@ def killed(words: list[str], kills: int, within: float) -> list[str]:
     Returns:
         The tables that were finished each time.
     """
-    out = []
+    out: list[str] = []
     folder = Path(words[words.index("--folder") + 1])
-    for _ in range(kills):
+    while len(out) < kills:
         process = subprocess.Popen(words, start_new_session=True, stdout=subprocess.DEVNULL)
         try:
             process.wait(random.uniform(0.0, within))
+            shutil.rmtree(folder)  # it came to its end, and is not counted
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        out.append("".join(name[0] for name in TABLES if (folder / name / "_SUCCESS").exists()) or "-")
+            process.wait()
+            out.append("".join(name[0] for name in TABLES if (folder / name / "_SUCCESS").exists()) or "-")
     return out
 
 

@@ -1,21 +1,14 @@
-"""What a long exploration on Spark is forecast to take, said before, and held against what came."""
+"""What an exploration on Spark used, beside what was forecast."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from checker.distributed.costs import LARGE, Costs, Forecast, held, recorded
+from checker.distributed.costs import Costs, Forecast, held, recorded
 from checker.distributed.usage import Usage
-from checker.explore.result import Exploration, collision, enough
 
-__all__ = ["LONG", "Account", "Forecasting"]
-
-LONG = 2_000_000  # states from which on a forecast is said
-POWERS = (7, 8, 9, 10)  # of ten: the numbers of states that are forecast where none is known
-
-Progress = Callable[[Exploration, int, int], None]
+__all__ = ["Account"]
 
 
 @dataclass(frozen=True)
@@ -79,48 +72,3 @@ class Account:
         if self.said:
             rows.append(("forecast", ", ".join(each.text for each in held(self.forecast, used, self.memory))))
         return rows
-
-
-@dataclass
-class Forecasting:
-    """Says when fingerprints become too short, and once what an exploration is forecast to take: at the start if it is
-    known to be long, or when it turns out to be. It stands where the callback for progress does.
-
-    Args:
-        note: takes a sentence.
-        states: the most there can be, by a limit of the request; None: nobody knows.
-    """
-
-    costs: Costs
-    cores: int
-    parts: int
-    states: int | None
-    note: Callable[[str], None]
-    progress: Progress | None = None
-    said: tuple[Forecast, ...] = field(default=(), init=False)
-    warned: bool = field(default=False, init=False)
-
-    def begin(self) -> None:
-        """Say it at once where a limit lets an exploration be long."""
-        if self.states is not None and self.states >= LARGE:
-            self.say()
-
-    def __call__(self, result: Exploration, expanded: int, size: int) -> None:
-        if not self.said and result.distinct >= LONG:
-            self.say()
-        if not self.warned and not enough(result.distinct, self.costs.bits):
-            self.warned = True
-            now, then = (f"{collision(result.distinct, bits):.1e}" for bits in (self.costs.bits, 128))
-            again = f"with --fingerprint 128, from the beginning in another folder, it is {then}"
-            self.note(f"the probability that a state was missed is {now} by now, at most; {again}")
-        if self.progress is not None:
-            self.progress(result, expanded, size)
-
-    def say(self) -> None:
-        """Say what it takes, for the most states there can be, or for powers of ten."""
-        known = self.states is not None
-        numbers = [self.states] if self.states is not None else [10**power for power in POWERS]
-        self.said = tuple(self.costs.forecast(n, self.cores, self.parts) for n in numbers)
-        how = "at most" if known else "how many there are is not known;"
-        measured = f"measured on {self.costs.question} ({self.costs.day}); other models cost more or less"
-        self.note(f"forecast: {how} {self.said[0].text}; {measured}")

@@ -20,6 +20,7 @@ from checker.distributed.storage import Damaged, File, Storage
 from checker.distributed.usage import Usage
 from checker.distributed.workspace import Row
 from traces.spark.guest import is_local
+from zabspec.limits import Deadline
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -106,14 +107,14 @@ class Cluster:
         context: Any = self.spark.sparkContext
         if is_local(str(context.master)):
             return int(context.defaultParallelism)
-        deadline, settled = time.perf_counter() + COMING, 0.0
+        coming, settled = Deadline(COMING), Deadline(SETTLED)
         cores = 0
-        while time.perf_counter() < deadline and (not cores or time.perf_counter() - settled < SETTLED):
+        while not coming.over() and not (cores and settled.over()):
             now = registered(context)
             if now is None:
                 break
             if now != cores:
-                cores, settled = now, time.perf_counter()
+                cores, settled = now, Deadline(SETTLED)
             time.sleep(LOOK)
         return cores or int(context.defaultParallelism)
 

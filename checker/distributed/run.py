@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from checker.distributed.account import Account, Forecasting
+from checker.distributed.account import Account
 from checker.distributed.checkpoint import Checkpoint, Level, Refused, check_same, files_of
 from checker.distributed.cluster import Cluster
 from checker.distributed.code import ExplorationTask, Reduction, made_for
@@ -14,6 +14,7 @@ from checker.distributed.costs import NotWorth, recorded
 from checker.distributed.explore import Progress, SparkExplorer
 from checker.distributed.files import Damaged, StorageError
 from checker.distributed.fingerprints import MOST_PARTS
+from checker.distributed.forecasting import Forecasting
 from checker.distributed.narrowed import AmpleSparkExplorer
 from checker.distributed.storage import Storage
 from checker.explore import narrowing

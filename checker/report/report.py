@@ -321,7 +321,7 @@ class Report(Result):
         # of a small run nearly all is the program itself
         peak, unit = "at the peak", "CPU-second"
         if r.engine == "spark":  # what Java takes is not known here
-            peak, unit = "at the peak of the largest process", "CPU-second of tasks"
+            peak, unit = "at the peak of the largest process", "CPU-second of Python's processes"
         each = f", {r.memory / r.distinct:,.1f} bytes a state, all included" if r.distinct >= 100_000 else ""
         each = "" if r.engine == "spark" else each
         return [
@@ -663,7 +663,8 @@ class Report(Result):
                 "states_per_second": per(r.distinct, r.seconds),
                 "states_per_cpu_second": per(r.distinct, r.cpu_seconds),
                 "memory_bytes": r.memory,
-                "bytes_per_state": per(r.memory, r.distinct),
+                # the largest process has but a part of the states
+                "bytes_per_state": None if r.engine == "spark" else per(r.memory, r.distinct),
             },
             "engine": self.engine_as_json(),
             **({} if self.evidence is None else {"evidence": self.evidence.as_json(p.name for p in self.listed)}),

@@ -76,9 +76,10 @@ class ModelRequest(Request):
         own = ",".join(f"{name}={n}" for name, n in self.budgets.items() if name not in BUDGETS)
         try:
             if self.release:
-                from checker.zookeeper.releases import variant_of
+                from checker.zookeeper.releases import of_settings, variant_of
 
-                variant = ",".join(filter(None, (variant_of(protocol.name, self.release), variant)))
+                more = of_settings(self.release, variant)
+                variant = ",".join(filter(None, (variant_of(protocol.name, self.release), variant, *more)))
             return Configuration(
                 protocol=self.protocol,
                 variant=protocol.combined(variant, self.repair),

@@ -336,7 +336,11 @@ def held(layout: Layout, data: bytes, f: Field, said: Callable[[Kind, Any], str]
 def view(state: Sequence[Field]) -> list[str]:
     """States that differ in the order of a bag alone are one. TLC asks for the view of every state that it makes: what
     is there once, which is mostly all, is not counted."""
-    seen = [f"!.{f.name} = Bag(@)" for f in state if isinstance(f.kind, Seq) and f.kind.bag]
+    seen = []
+    for f in state:
+        if isinstance(f.kind, Seq) and f.kind.bag:
+            each = "".join(f"[i{k}]" for k, _ in enumerate(f.axes))
+            seen.append(f"!.{f.name} = {whole(f.axes, f'Bag({ROOT}.{f.name}{each})', '|->') if each else 'Bag(@)'}")
     return [
         "\\* what is in flight has no order",
         "Bag(q) ==",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from zabspec.authoring.declaration import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
 
-__all__ = ["release_of", "settled", "variant_of"]
+__all__ = ["of_settings", "release_of", "settled", "variant_of"]
 
-SETTINGS = ("walk", "walk-large", "hole")
+SETTINGS = ("walk", "walk-large", "hole", "full-disk")
 
 
 def variant_of(protocol: str, release: str) -> str:
@@ -42,9 +42,20 @@ def settled(variant: str, release: str, asked: str) -> str:
     names = [name for name in asked.split(",") if name in SETTINGS]
     if before(release, 3, 9, 4) and "hole" in names:
         names.remove("hole")
+    return ",".join(name for name in (variant, *names, *of_settings(release, ",".join(names))) if name)
+
+
+def of_settings(release: str, asked: str) -> tuple[str, ...]:
+    """What a release does otherwise with settings that are asked for, as variants that are not asked for yet."""
+    names, more = asked.split(","), []
     if {"walk", "walk-large"} & {*names} and before(release, 3, 6):
-        names.append("before-2418")
-    return ",".join(name for name in (variant, *names) if name)
+        more.append("before-2418")
+    if "full-disk" in names:
+        if before(release, 3, 5, 8) or (before(release, 3, 6, 3) and not before(release, 3, 6)):
+            more.append("before-2307")
+        if before(release, 3, 5, 7):
+            more.append("before-3701")
+    return tuple(name for name in more if name not in names)
 
 
 def before(release: str, *number: int) -> bool:

@@ -246,6 +246,23 @@ ROWS = (
         {"crashes": 2, "losses": 1, "elections": 4, "proposals": 1}, 38, 31, True, "", "",
     ),
     Row(
+        "2307", "3.6.0", others("4837", "4712", also=BEYOND), ("2307",), "starts-again",
+        "QuorumPeer.setAcceptedEpoch sets the epoch in memory, and writing the file fails; asked for the same epoch "
+        "again the server acknowledges it, writes currentEpoch, and does not start any more, since that is later "
+        "than acceptedEpoch.",
+        "f.1.1: a follower accepts an epoch, on the disk, before it acknowledges it",
+        {"losses": 0, "crashes": 1, "elections": 1, "proposals": 0, "write_errors": 1}, 19, 18, True, "", "",
+        "full-disk",
+    ),
+    Row(
+        "3701", "3.5.3", others("4837", "4712", also=(*BEYOND, "2307")), ("3701",), "memory-is-the-disk",
+        "A TRUNC fails, and leaves a FileSnap that is closed and saves nothing, without a word; the server gets a "
+        "SNAP, writes currentEpoch, acknowledges NEWLEADER, and has none of it on its disk.",
+        "f.2.1: a follower accepts NEWLEADER with its history, on the disk, and acknowledges it after that",
+        {"elections": 1, "proposals": 1, "crashes": 1, "write_errors": 1}, 43, 37, True, "", "established",
+        "full-disk",
+    ),
+    Row(
         "hole", "3.9.4", others(), ("4882",), "starts-again",
         "A transaction is applied though writing it failed, and what comes next is logged behind the hole (4882): from "
         "3.9.4 on addCommittedProposal throws for a hole inside an epoch, also while a log is replayed, and the server "
@@ -283,8 +300,6 @@ NOT_FOUND = {
     "3642": "at the two proposals that it needs, a minute was not enough",
     "2872": "loss of power is not in this text yet",
     "3104": "a SNAP is one step here, not streamed while commits go on",
-    "3701": "a failing truncate is not in this text yet",
-    "2307": "a failing write of an epoch is not in this text yet",
     "1549": "it is 1558 and 4837",
     "1653": "it is 2354 on 3.4, mended in 3.4.6",
     "4352": "its mechanism is unknown",

@@ -12,9 +12,12 @@ Line = dict[str, Any]
 SAMPLE = Path(__file__).parents[1] / "data" / "conform-3.9.5.jsonl.xz"
 
 
-def sample() -> list[Line]:
+TRUNC, COMES_BACK = "conform-trunc.jsonl.xz", "conform-comes-back.jsonl.xz"
+
+
+def sample(name: str = SAMPLE.name) -> list[Line]:
     """The lines of the record: three servers of 3.9.5, a follower and then the leader killed and started."""
-    return [json.loads(line) for line in lzma.decompress(SAMPLE.read_bytes()).decode().splitlines()]
+    return [json.loads(line) for line in lzma.decompress(SAMPLE.with_name(name).read_bytes()).decode().splitlines()]
 
 
 def put(path: Path, lines: list[Line]) -> Path:
@@ -303,3 +306,57 @@ TAMPERED: dict[str, Callable[[list[Line]], int]] = {
         killed_another, kill_dropped, log_is_short, epoch_file, snapshot_invented,
     )
 }  # fmt: skip
+
+
+def changed(lines: list[Line], k: int, **fields: Any) -> int:
+    lines[k] |= fields
+    return k
+
+
+def of_disk(lines: list[Line], server: int, change: Callable[[Line], None]) -> int:
+    k = where(lines, what="disk", server=server)
+    change(lines[k])
+    return k
+
+
+def more_on_disk(disk: Line) -> None:
+    """The tail that a TRUNC has cut."""
+    disk["log"][0][1] += 3
+
+
+def fewer_on_disk(disk: Line) -> None:
+    """Without the write that came back."""
+    disk["log"][0][1] -= 1
+
+
+def with_one_more(disk: Line) -> None:
+    disk["log"][0][1] += 1
+
+
+def without_last_snapshot(disk: Line) -> None:
+    disk["snapshots"].pop()
+
+
+def without_tail(lines: list[Line]) -> int:
+    """The server that returns says that it has what the others have: then nothing has to be cut."""
+    k = where(lines, kind="TRUNC")
+    lines[where(lines, kind="ACKEPOCH", connection=lines[k]["connection"])]["zxid"] = lines[k]["zxid"]
+    return k
+
+
+# The first is a leader that was not heard, was killed and gets TRUNC; the second a write that comes back, by two SNAPs.
+SYNCS: dict[str, tuple[str, Callable[[list[Line]], int]]] = {
+    "TRUNC to later": (TRUNC, lambda x: changed(x, k := where(x, kind="TRUNC"), zxid=x[k]["zxid"] + 1)),
+    "TRUNC to earlier": (TRUNC, lambda x: changed(x, k := where(x, kind="TRUNC"), zxid=x[k]["zxid"] - 1)),
+    "TRUNC called SNAP": (TRUNC, lambda x: changed(x, where(x, kind="TRUNC"), kind="SNAP")),
+    "TRUNC called DIFF": (TRUNC, lambda x: changed(x, where(x, kind="TRUNC"), kind="DIFF")),
+    "TRUNC without a tail": (TRUNC, without_tail),
+    "a tail that was cut is on the disk": (TRUNC, lambda x: of_disk(x, 3, more_on_disk)),
+    "a tail that nobody was sent is on another disk": (TRUNC, lambda x: of_disk(x, 1, more_on_disk)),
+    "SNAP of another zxid": (COMES_BACK, lambda x: changed(x, where(x, kind="SNAP"), zxid=2 << 32)),
+    "the second SNAP as the first": (COMES_BACK, lambda x: changed(x, where(x, 1, kind="SNAP"), zxid=4 << 32)),
+    "SNAP called TRUNC": (COMES_BACK, lambda x: changed(x, where(x, kind="SNAP"), kind="TRUNC")),
+    "a snapshot is missing": (COMES_BACK, lambda x: of_disk(x, 3, without_last_snapshot)),
+    "the write that came back is not in the log": (COMES_BACK, lambda x: of_disk(x, 3, fewer_on_disk)),
+    "the write that came back is in another log": (COMES_BACK, lambda x: of_disk(x, 2, with_one_more)),
+}

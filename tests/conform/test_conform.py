@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import lzma
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 from checker.errors import RequestError
 from checker.requests.conform import ConformRequest, answer
-from tests.conform.tampering import SAMPLE, TAMPERED, Line, put, sample, where
+from tests.conform.tampering import COMES_BACK, SYNCS, TAMPERED, TRUNC, Line, put, sample, where
 from traces.conform.explained import (
     EXPLAINED,
     NOT_EXPLAINED,
@@ -21,6 +20,7 @@ from traces.conform.explained import (
     conformed,
     lost_writes,
     text_of,
+    with_transfer_later,
 )
 from traces.conform.record import BadRecord, Record, read_record
 from traces.conform.search import Node, Search, drains_first
@@ -56,6 +56,23 @@ def test_a_tampered_record_is_refuted_where_it_is_wrong(how: str, tmp_path: Path
     assert done.at is not None
     assert done.at.number == place + 1
     assert done.reasons
+
+
+def test_a_trunc_is_explained(tmp_path: Path) -> None:
+    """A leader that was not heard by its followers, was killed, and returns with three proposals of its own."""
+    done = asked(tmp_path, sample(TRUNC))
+    assert (done.verdict, done.syncs, done.broken, done.unjudged) == (EXPLAINED, {"DIFF": 3, "TRUNC": 1}, {}, 0)
+
+
+@pytest.mark.parametrize("how", SYNCS)
+def test_a_tampered_transfer_is_refuted_where_it_is_wrong(how: str, tmp_path: Path) -> None:
+    name, change = SYNCS[how]
+    lines = sample(name)
+    place = change(lines)
+    done = asked(tmp_path, lines)
+    assert done.verdict == NOT_EXPLAINED
+    assert done.at is not None
+    assert done.at.number == place + 1
 
 
 # Said beforehand, of a record without TRUNC and SNAP in which nobody reads a tree: what sends or logs otherwise.
@@ -222,8 +239,7 @@ def test_a_guided_search_goes_towards_the_disks(tmp_path: Path) -> None:
 
 def test_the_write_that_comes_back_is_explained_and_flagged(tmp_path: Path) -> None:
     """Real servers of 3.9.5 behind passive proxies (benchmarks/comes_back.py): see docs/findings/snap-tail.md."""
-    lines = lzma.decompress(SAMPLE.with_name("conform-comes-back.jsonl.xz").read_bytes()).decode().splitlines()
-    record = record_of(tmp_path, [json.loads(line) for line in lines])
+    record = record_of(tmp_path, sample(COMES_BACK))
     done = conformed(record, "")
     assert (done.verdict, done.unjudged) == (EXPLAINED, 0)
     assert {"epoch-has-its-history", "memory-is-the-disk", "served-is-on-a-quorum"} <= set(done.broken)
@@ -256,3 +272,33 @@ def test_what_was_outstanding_at_a_transfer_was_proposed_before_it(tmp_path: Pat
     late = Search(record_of(tmp_path, lines), search.text)
     assert late.proposed_at[record.observations[behind].zxid] == diff
     assert search.proposed_at[record.observations[behind].zxid] < diff
+
+
+def test_a_transfer_may_go_on_while_the_leader_commits(tmp_path: Path) -> None:
+    """A SNAP is sent, another follower acknowledges, and its COMMIT stands before NEWLEADER: it is looked at when that
+    is seen, and so is nothing that the learner has answered to."""
+    head = [sample()[0], {"what": "starts", "server": 1}]
+    slow = [
+        ("SNAP", False, 5), ("ACK", True, 4), ("PROPOSAL", False, 5), ("COMMIT", False, 5), ("NEWLEADER", False, 5),
+        ("COMMIT", False, 5),
+    ]  # fmt: skip
+
+    def seen(packets: list[tuple[str, bool, int]]) -> Record:
+        ends = {4: 1, 5: 2}
+        lines: list[Line] = [
+            {"what": "packet", "connection": c, "follower": ends[c], "leader": 3, "up": up, "kind": kind, "zxid": 9}
+            for kind, up, c in packets
+        ]
+        return record_of(tmp_path, [*head, *lines, {"what": "end"}])
+
+    record = seen(slow)
+    later = with_transfer_later(record, record.observations[4])
+    assert later is not None
+    assert [o.number for o in later.observations] == [2, 4, 3, 5, 6, 7, 8]
+    assert with_transfer_later(later, later.observations[4]) is None  # nothing is left to be moved
+    assert with_transfer_later(record, record.observations[1]) is None  # it is no packet of a leader's
+    assert with_transfer_later(record, record.observations[6]) is None  # it stands behind NEWLEADER
+    answered = seen([slow[0], ("ACK", True, 5), *slow[1:]])
+    assert with_transfer_later(answered, answered.observations[5]) is None
+    broken_off = seen(slow[:4])
+    assert with_transfer_later(broken_off, broken_off.observations[4]) is None

@@ -20,10 +20,11 @@ pytest.importorskip("jsonschema")
 import jsonschema
 
 from checker.distributed import cluster as clusters
-from checker.distributed.account import LONG, POWERS, Account, Forecasting
+from checker.distributed.account import Account
 from checker.distributed.checkpoint import Level
 from checker.distributed.cluster import Cluster
 from checker.distributed.costs import LARGE, Costs, NotWorth, held, recorded
+from checker.distributed.forecasting import LONG, POWERS, Forecasting
 from checker.distributed.metering import of_jobs
 from checker.distributed.usage import Usage
 from checker.errors import RequestError
@@ -237,6 +238,11 @@ def test_a_report_has_what_was_used_and_what_was_forecast() -> None:
         told = replace(report, exploration=replace(report.exploration, engine="spark", account=account))
         document = told.as_json()
         jsonschema.validate(document, schema)
+        here = report.as_json()
+        assert document.keys() == here.keys()
+        assert document["engine"].keys() - here["engine"].keys() == {"spark"}
+        assert here["cost"]["bytes_per_state"]
+        assert document["cost"]["bytes_per_state"] is None  # the largest process has but a part of the states
         assert (document["engine"]["spark"]["usage"]["shuffle"] is None) == bool(unmetered)
         rows = dict(told.figures())
         assert said in rows["measured by Spark"]

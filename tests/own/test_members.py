@@ -188,6 +188,17 @@ def test_what_breaks_with_members_is_replayed(tmp_path: Path, monkeypatch: pytes
     assert ": goes" in told
 
 
+def test_fair_runs_go_on_without_another_joining(tmp_path: Path) -> None:
+    """Who joins waits until it has; only a fair step by which it joins ends that."""
+    waits = '@progress\ndef joins_soon(s: State, p: Node) -> bool:\n    """No member yet."""\n'
+    waits += "    return p not in s.members and p not in s.departed\n\n\ndef is_free("
+    text = ROLES.replace("CLAIM", "False").replace("def is_free(", waits)
+    asked_for = ["--live", "--protocol", written(tmp_path, text), "--crashes", "0"]
+    assert CliRunner().invoke(main, asked_for).exit_code == 1
+    written(tmp_path, text, ('@joins(budget="joins")', "@joins(fair=True)"))
+    assert CliRunner().invoke(main, asked_for).exit_code == 0
+
+
 MAJORITIES = """
     for q in range(s.NODES):
         r = q

@@ -97,7 +97,6 @@ def written(folder: Path, *changes: tuple[str, str]) -> str:
     return str(folder / "calls.py")
 
 
-@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("chosen", [SET, "any_of(s, {r for r in range(s.NODES) if r in s.uncalled[p]})"])
 def test_each_member_is_chosen_and_none_is_told_from_another(chosen: str, tmp_path: Path) -> None:
     """As many states as the second semantics reaches, and as many orbits as renaming each of them gives."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from checker.requests.model import ModelRequest
 from checker.zookeeper.record import ask, configuration
 from checker.zookeeper.releases import settled
 from checker.zookeeper.rows import ROWS
@@ -150,6 +151,38 @@ def test_a_hole_that_a_shutdown_meets_ends_the_process(variant: str, refused: bo
     assert not s.hole[0]
 
 
+@pytest.mark.parametrize(
+    ("variant", "promised"), [("full-disk", 0), ("full-disk,before-2307", 2), ("full-disk,before-2307,2307", 0)]
+)
+def test_an_epoch_that_is_not_written(variant: str, promised: int) -> None:
+    s, names = leader(variant, log=[A])
+    s.accepted_epoch[0], s.full[0] = 1, True
+    names["fail_to_accept"](s, 0, 2)
+    assert (s.accepted_epoch[0], s.promised[0], names["known_epoch"](s, 0)) == (1, promised, max(1, promised))
+
+
+@pytest.mark.parametrize(
+    ("variant", "saved"), [("full-disk", True), ("full-disk,before-3701", False), ("full-disk,before-3701,3701", True)]
+)
+def test_a_log_that_is_not_truncated(variant: str, saved: bool) -> None:
+    """The database is read again; whether a snapshot is saved afterwards."""
+    s, names = leader(variant, log=[A, B])
+    s.current_epoch[0] = s.accepted_epoch[0] = 1
+    s.role[0], s.tree[0], s.full[0] = FOLLOWING, 0, True
+    names["fail_to_truncate"](s, 0)
+    assert (list(s.log[0]), s.tree[0], bool(s.full[0])) == ([A, B], tree(A, B), False)
+    names["take_snapshot"](s, 0)
+    assert (B in s.snapshot_names[0]) == saved
+
+
+@pytest.mark.slow(seconds=2)
+@pytest.mark.parametrize("issue", ["2307", "2418"])
+def test_rows_of_settings_are_found(issue: str) -> None:
+    asked = ask(next(r for r in ROWS if r.issue == issue), 60)
+    assert asked.found
+    assert asked.as_recorded
+
+
 def test_settings_are_those_of_a_release() -> None:
     assert settled("3.5.3", "3.5.3", "walk") == "3.5.3,walk,before-2418"
     assert settled("3.9.2", "3.9.2", "coarse,walk,4837") == "3.9.2,walk"
@@ -157,6 +190,11 @@ def test_settings_are_those_of_a_release() -> None:
     assert settled("3.5.10", "3.5.10", "") == "3.5.10"
     assert settled("", "3.9.4", "hole") == "hole"
     assert settled("3.9.3", "3.9.3", "hole,walk") == "3.9.3,walk"
+    assert settled("", "3.5.6", "full-disk") == "full-disk,before-2307,before-3701"
+    assert settled("", "3.6.2", "full-disk") == "full-disk,before-2307"
+    assert [settled("", r, "full-disk") for r in ("3.5.8", "3.6.3", "master")] == ["full-disk"] * 3
+    asked = ModelRequest(protocol="zookeeper", variant="walk", release="3.5.10").configuration()
+    assert asked.variant.split(",")[:3] == ["3.5.10", "walk", "before-2418"]
     assert "before-2418" in configuration("3.5.10", (), {}, settings="walk").variant
     assert [settings_for(v) for v in ("3.9.2", "3.9.2,walk")] == [NO_WALK, ()]
     with pytest.raises(Cannot, match="hundreds of megabytes"):

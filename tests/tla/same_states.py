@@ -33,8 +33,9 @@ def as_record(layout: Layout, data: bytes, nodes: int, more: str) -> str:
     for f in layout.schema.fields:
         if f.role is Role.SCRATCH or fixed(f):
             continue
-        value = held(layout, data, f, lambda kind, value: value_of(kind, value, nodes).text)
-        parts.append(f"{f.name} |-> {f'Bag({value})' if isinstance(f.kind, Seq) and f.kind.bag else value}")
+        how = "Bag({})" if isinstance(f.kind, Seq) and f.kind.bag else "{}"
+        value = held(layout, data, f, lambda kind, value, how=how: how.format(value_of(kind, value, nodes).text))
+        parts.append(f"{f.name} |-> {value}")
     return "[" + ", ".join(parts) + more + "]"
 
 

@@ -245,6 +245,17 @@ def test_a_process_that_has_nothing_volatile_forgets_nothing(tmp_path: Path) -> 
     assert "EXCEPT ]" not in text
 
 
+def test_bags_of_each_process_have_no_order(tmp_path: Path) -> None:
+    """TLC asked for the length of all of them at once, and ended with an error."""
+    kept = ('stored("kept", Int(0, 1), ', 'stored("kept", Seq(Int(0, 1), 2, bag=True), ')
+    text = (
+        NOTHING_VOLATILE.replace(*kept).replace("s.kept[p] = 1", "s.kept[p].append(1)").replace("Node, ", "Node, Seq, ")
+    )
+    (tmp_path / "kept.py").write_text(text, encoding="utf-8")
+    made = module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept").text
+    assert "!.kept = [i0 \\in Node |-> Bag(state.kept[i0])]" in made
+
+
 def test_a_step_with_two_ways_has_both(tmp_path: Path) -> None:
     """And says nothing else of itself."""
     text = NOTHING_VOLATILE.replace("s.kept[p] = 1", "s.kept[p] = choose(s, 2)").replace("action, ", "action, choose, ")

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.zookeeper.healthy import TXNS, healthy, missing_one, with_rest, without
 from tests.zookeeper.written import (
     HEAD,
     Tree,
@@ -37,12 +38,7 @@ from traces.zookeeper.codes import CODES
 from traces.zookeeper.findings import NOTE, VIOLATION, Finding
 from traces.zookeeper.server import find_directory
 
-TXNS = history((1, 14), (2, 10), (3, 6))
 OLD = history((1, 14), (2, 10), (3, 6), digests=False)
-
-
-def healthy(txns: list[Txn] = TXNS) -> list[Written]:
-    return [server(txns), server(txns, zxid(1, 9), zxid(3, 1)), server(txns, zxid(2, 4))]
 
 
 def looked_at(folder: Path, servers: list[Written], config: str | None = None) -> Audit:
@@ -55,10 +51,6 @@ def grave(found: Audit) -> list[Finding]:
 
 def notes(found: Audit) -> set[str]:
     return {f.code for f in found.findings if f.severity == NOTE}
-
-
-def without(txns: list[Txn], *gone: int) -> list[Txn]:
-    return [t for t in txns if t.zxid not in gone]
 
 
 def bytes_of(txns: list[Txn]) -> bytes:
@@ -391,10 +383,6 @@ def bad_kind(s: list[Written]) -> Written:
     return server([replace(t, body=b"\0\0\0\xff") if t.zxid == zxid(2, 3) else t for t in TXNS])
 
 
-def missing_one(s: list[Written]) -> Written:
-    return server(without(TXNS, zxid(2, 3)))
-
-
 def missing_first_of_an_epoch(s: list[Written]) -> Written:
     return server(without(TXNS, zxid(2, 1)))
 
@@ -535,14 +523,6 @@ BAD: dict[Callable[[list[Written]], Written], tuple[str, int, int]] = {
     polluted_snapshot: ("RESTART_DIFFERS", -2, -1),
     lost_bridge: ("SNAP_LOST", zxid(2, 1), 16),
 }
-
-
-def with_rest(s: Written) -> Written:
-    """What a server has besides a log that is written as it is."""
-    if not s.files and s.raw:
-        s.current = 3
-        s.snapshots[0] = snapshot_bytes(Tree(), 0)
-    return s
 
 
 @pytest.mark.slow(seconds=1)

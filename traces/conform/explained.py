@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from invariants import properties_of
 from invariants.registry import STEP, keeps
 from traces.conform.record import Observation, Record
-from traces.conform.search import Asides, Failure, Search, TooMany, zxids_of
+from traces.conform.search import SYNCHRONIZES, Asides, Failure, Search, TooMany, zxids_of
 from traces.conform.unbounded import Msg, Text, Unbounded
 from traces.conform.why import why_not
 from zabspec.limits import Deadline
@@ -35,6 +35,7 @@ class Conformed:
         explained: observations up to which a run explains it, of `total`.
         at: the first that nothing explains. reasons: why not, nearest first. why: what is not known.
         unjudged: packets to an end that was closed: the text does not send them.
+        slow_transfers: that the text takes in one step, and that went on for a while (`with_transfer_later`).
         steps: of the explaining run; `states`: looked at; `widest`: most states that explain one prefix.
         syncs: how learners were brought up to date, by kind. elections: in which a leader's epoch was seen.
         broken: properties that the explaining run breaks, with the line by which it does.
@@ -48,6 +49,7 @@ class Conformed:
     reasons: list[str] = field(default_factory=list)
     why: str = ""
     unjudged: int = 0
+    slow_transfers: int = 0
     steps: int = 0
     states: int = 0
     widest: int = 0
@@ -79,6 +81,30 @@ def conformed(
         out.why = why
         return out
     text = text_of(record, variant)
+    search, failure = searched(record, text, out, end, say)
+    while failure is not None and (later := with_transfer_later(record, failure.observation)) is not None:
+        again = Conformed(total=out.total)
+        found, other = searched(later, text, again, end, say)
+        out.states += again.states
+        if again.explained <= out.explained:
+            break
+        record, search, failure = later, found, other
+        out.explained, out.why, out.widest, out.unjudged = again.explained, again.why, again.widest, again.unjudged
+        out.slow_transfers += 1
+    if failure is not None:
+        out.verdict, out.at = NOT_EXPLAINED, failure.observation
+        out.reasons = reasons(search, failure)
+    elif not out.why:
+        told(search, record, text, out)
+    out.seconds = time.process_time() - began
+    return out
+
+
+def searched(
+    record: Record, text: Text, out: Conformed, end: Deadline | None, say: Callable[[int, int], None]
+) -> tuple[Search, Failure | None]:
+    """A narrow search, and where it explains nothing, and the other one is not the same, that."""
+    failure = None
     for narrow in (True, False):
         search, out.why, failure = Search(record, text, narrow), "", None
         try:
@@ -89,13 +115,32 @@ def conformed(
         out.states += search.looked
         if (failure is None and not out.why) or search.drains:
             break  # it is explained, or the other way is the same
-    if failure is not None:
-        out.verdict, out.at = NOT_EXPLAINED, failure.observation
-        out.reasons = reasons(search, failure)
-    elif not out.why:
-        told(search, record, text, out)
-    out.seconds = time.process_time() - began
-    return out
+    return search, failure
+
+
+def with_transfer_later(record: Record, at: Observation) -> Record | None:
+    """The record in which what a leader sent to bring a learner up to date is seen right before NEWLEADER; None: that
+    changes nothing at this place.
+
+    A leader adds a learner to those it forwards to, sends a SNAP, and only then queues NEWLEADER: what it commits
+    meanwhile stands before NEWLEADER. The text takes all of it in one step, which is then that of NEWLEADER. The order
+    on each connection stays, and the learner answers to nothing of it before.
+    """
+    if at.what != "packet" or at.up or at.kind not in ("PROPOSAL", "COMMIT"):
+        return None
+    seen = record.observations
+    own = [k for k, o in enumerate(seen) if o.fields.get("connection") == at.connection]
+    place = next(j for j, k in enumerate(own) if seen[k] is at)
+    began = next((j for j in range(place, -1, -1) if seen[own[j]].fields.get("kind") in SYNCHRONIZES), None)
+    ends = next((j for j in range(place, len(own)) if seen[own[j]].fields.get("kind") == "NEWLEADER"), None)
+    if began is None or ends is None:
+        return None
+    moved = own[began:ends]
+    if any(seen[k].what != "packet" or seen[k].up or seen[k].kind == "NEWLEADER" for k in moved):
+        return None
+    rest = [o for k, o in enumerate(seen[: own[ends]]) if k not in set(moved)]
+    order = (*rest, *(seen[k] for k in moved), *seen[own[ends] :])
+    return None if order == seen else replace(record, observations=order)
 
 
 def gone_through(

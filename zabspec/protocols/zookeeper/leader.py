@@ -5,6 +5,7 @@ from __future__ import annotations
 from zabspec.authoring.declaration import action, receives
 from zabspec.language.lang import Node, State, is_quorum
 from zabspec.protocols.zookeeper.broadcast import process_ack
+from zabspec.protocols.zookeeper.learner import known_epoch
 from zabspec.protocols.zookeeper.observed import exposes, founds, swallows
 from zabspec.protocols.zookeeper.shutdown import shut_down
 from zabspec.protocols.zookeeper.state import (
@@ -32,7 +33,7 @@ def on_elected(s: State, l: Node) -> None:
     s.role[l] = LEADING
     s.phase[l] = CHOOSING_EPOCH
     load_data(s, l)
-    s.term[l] = s.accepted_epoch[l] + 1
+    s.term[l] = known_epoch(s, l) + 1
     s.heard[l].add(l)
 
 

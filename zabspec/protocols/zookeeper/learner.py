@@ -5,7 +5,7 @@ from __future__ import annotations
 from zabspec.authoring.declaration import action, receives
 from zabspec.language.lang import Node, State
 from zabspec.protocols.zookeeper.observed import exposes, threw_up
-from zabspec.protocols.zookeeper.shutdown import shut_down
+from zabspec.protocols.zookeeper.shutdown import on_recovery, shut_down
 from zabspec.protocols.zookeeper.state import (
     ACK,
     ACKEPOCH,
@@ -54,7 +54,12 @@ def on_follow(s: State, f: Node, l: Node) -> None:
     s.leader[f] = l
     s.phase[f] = REGISTERED
     connect(s, f, l)
-    send_to_leader(s, f, FOLLOWERINFO(accepted=s.accepted_epoch[f]))
+    send_to_leader(s, f, FOLLOWERINFO(accepted=known_epoch(s, f)))
+
+
+def known_epoch(s: State, p: Node) -> int:
+    """QuorumPeer.getAcceptedEpoch: in memory."""
+    return max(s.accepted_epoch[p], s.promised[p])
 
 
 def may_receive(s: State, f: Node) -> bool:
@@ -67,15 +72,22 @@ def on_leaderinfo(s: State, f: Node, m: LEADERINFO) -> None:
     """Learner.registerWithLeader: a larger epoch is written to acceptedEpoch before ACKEPOCH; an equal one is answered
     without a vote; a smaller one ends it."""
     s.term[f] = m.epoch
-    if m.epoch > s.accepted_epoch[f]:
+    if m.epoch > known_epoch(s, f) and s.full[f]:
+        fail_to_accept(s, f, m.epoch)
+        shut_down(s, f)
+    elif m.epoch > known_epoch(s, f):
         s.accepted_epoch[f] = m.epoch
         s.phase[f] = EPOCH_ACKED
         send_to_leader(s, f, ACKEPOCH(current=s.current_epoch[f], zxid=s.last_processed[f]))
-    elif m.epoch == s.accepted_epoch[f]:
+    elif m.epoch == known_epoch(s, f):
         s.phase[f] = EPOCH_ACKED
         send_to_leader(s, f, ACKEPOCH(current=-1, zxid=s.last_processed[f]))
     else:
         shut_down(s, f)
+
+
+def fail_to_accept(s: State, f: Node, epoch: int) -> None:
+    """QuorumPeer.setAcceptedEpoch (3.5.8, 3.6.3): the file is written first, so that a failure leaves the old epoch."""
 
 
 # --- Learner.syncWithLeader -----------------------------------------------------------------------
@@ -104,14 +116,24 @@ def on_trunc(s: State, f: Node, m: TRUNC) -> None:
     s.sync_mode[f] = TRUNCS
     s.phase[f] = SYNCING
     stood = first_from(s, f, m.zxid)
-    if cut_log(s, f, m.zxid):
+    if s.full[f]:
+        fail_to_truncate(s, f)
+    elif cut_log(s, f, m.zxid):
         end_file(s, f)
+        s.closed[f] = False
         reload_after_cut(s, f, m.zxid, stood)
         s.last_processed[f] = m.zxid
         if meets_hole(s, f):
             stop(s, f)
     else:
         stop(s, f)
+
+
+def fail_to_truncate(s: State, f: Node) -> None:
+    """FileTxnSnapLog.truncateLog catches an IOException (3.5.7, 3.6.0), and Learner.syncWithLeader exits with 13. That
+    it is started again at once is merged, as everywhere."""
+    shut_down(s, f)
+    on_recovery(s, f)
 
 
 @receives

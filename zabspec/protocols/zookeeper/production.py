@@ -6,7 +6,7 @@ from __future__ import annotations
 from zabspec.authoring.declaration import Variant
 from zabspec.language.lang import Node, State
 from zabspec.protocols.zookeeper.observed import skips, walks
-from zabspec.protocols.zookeeper.shutdown import starts_refused
+from zabspec.protocols.zookeeper.shutdown import on_recovery, shut_down, starts_refused
 from zabspec.protocols.zookeeper.state import COMMIT, DIFF, PROPOSAL, SNAP, TRUNC, counter_of, epoch_of
 from zabspec.protocols.zookeeper.storage import end_file, restore
 from zabspec.protocols.zookeeper.sync import send_snapshot, start_forwarding
@@ -16,18 +16,23 @@ from zabspec.worlds.actor import send_to_follower
 __all__ = [
     "PRODUCTION",
     "PRODUCTION_REPAIRS",
+    "accepted_in_memory",
     "checks_where_log_ends",
     "closes_file_at_end",
     "ends_file",
     "exits_by_hole",
+    "exits_when_not_truncated",
+    "file_before_memory",
     "fits_always",
     "fits_in_limit",
+    "goes_on_closed",
     "has_thrown",
     "never_checks_where_log_ends",
     "queue_committed",
     "queue_logged",
     "reads_own_log",
     "reads_whole_log",
+    "some_fill",
     "throws_for_hole",
     "walk_own_log",
 ]
@@ -208,6 +213,38 @@ def exits_by_hole(s: State, p: Node) -> None:
             s.hole[p] = False
 
 
+# --- a disk that is full -----------------------------------------------------------------------------
+
+
+def some_fill(s: State) -> bool:
+    return True
+
+
+def accepted_in_memory(s: State, f: Node, epoch: int) -> None:
+    """QuorumPeer.setAcceptedEpoch (before 3.5.8; 3.6.0 to 3.6.2): memory first, then the file, which fails: asked for
+    the same epoch again, it acknowledges what is on no disk (ZOOKEEPER-2307)."""
+    s.promised[f] = epoch
+
+
+def file_before_memory(s: State, f: Node, epoch: int) -> None:
+    """QuorumPeer.setAcceptedEpoch (3.5.8, 3.6.3): a failure leaves the old epoch."""
+
+
+def goes_on_closed(s: State, f: Node) -> None:
+    """FileTxnSnapLog.truncateLog (before 3.5.7): both objects are closed, FileTxnLog.truncate throws, and neither is
+    opened again; the term ends, the database is read from the disk, and from now on FileSnap.serialize saves nothing,
+    and says nothing (ZOOKEEPER-3701). Left out: that a log with an open file takes no more, either."""
+    s.closed[f] = True
+    shut_down(s, f)
+    restore(s, f)
+
+
+def exits_when_not_truncated(s: State, f: Node) -> None:
+    """Learner.syncWithLeader exits with 13 (3.5.7, 3.6.0), and the server is started again."""
+    shut_down(s, f)
+    on_recovery(s, f)
+
+
 PRODUCTION = (
     Variant(
         "walk",
@@ -233,6 +270,17 @@ PRODUCTION = (
         "of either: 3.5.0 to 3.5.10, which do not look whether the log reaches committedLog",
         {"checks_where_log_ends": never_checks_where_log_ends},
     ),
+    Variant("full-disk", "disks fill: acceptedEpoch is not written, a log not truncated", {"disks_fill": some_fill}),
+    Variant(
+        "before-2307",
+        "with full-disk: before 3.5.8, 3.6.0 to 3.6.2, an epoch is set in memory, then written",
+        {"fail_to_accept": accepted_in_memory},
+    ),
+    Variant(
+        "before-3701",
+        "with full-disk: before 3.5.7, a log that is not truncated leaves snapshots that are not saved",
+        {"fail_to_truncate": goes_on_closed},
+    ),
     Variant(
         "hole",
         "3.9.4 and later: a hole inside an epoch throws, also while a log is replayed",
@@ -247,6 +295,20 @@ PRODUCTION_REPAIRS = (
         "a log that ends before committedLog begins is not sent",
         {"checks_where_log_ends": checks_where_log_ends},
         over=("before-2418",),
+        repairs=True,
+    ),
+    Variant(
+        "2307",
+        "an epoch is written, then set in memory",
+        {"fail_to_accept": file_before_memory},
+        over=("before-2307",),
+        repairs=True,
+    ),
+    Variant(
+        "3701",
+        "a server that cannot truncate its log exits",
+        {"fail_to_truncate": exits_when_not_truncated},
+        over=("before-3701",),
         repairs=True,
     ),
     Variant(

@@ -67,6 +67,7 @@ def drain(s: State, p: Node) -> None:
 def end_term(s: State, p: Node) -> None:
     """Leader, LearnerHandlers, and the lists of Learner.syncWithLeader are new objects in every term."""
     s.role[p] = LOOKING
+    s.full[p] = False
     s.leader[p] = NOBODY
     s.phase[p] = IDLE
     s.sync_mode[p] = NONE

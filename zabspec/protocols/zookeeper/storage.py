@@ -87,9 +87,9 @@ def last_zxid(s: State) -> int:
 def take_snapshot(s: State, p: Node) -> None:
     """ZooKeeperServer.takeSnapshot: snapshot.<lastProcessedZxid>; one of that name is written over. Left out is one of
     an empty tree at <0,0>: a start without it begins with just that."""
-    there = s.tree[p] == 0 and s.last_processed[p] == 0
+    there = (s.tree[p] == 0 and s.last_processed[p] == 0) or s.closed[p]
     for k in range(len(s.snapshot_names[p])):
-        if s.snapshot_names[p][k] == s.last_processed[p]:
+        if s.snapshot_names[p][k] == s.last_processed[p] and not s.closed[p]:
             s.snapshot_trees[p][k] = s.tree[p]
             there = True
     if not there:

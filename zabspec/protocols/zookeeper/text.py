@@ -20,6 +20,7 @@ from zabspec.protocols.zookeeper.storage import *
 from zabspec.protocols.zookeeper.stores import *
 from zabspec.protocols.zookeeper.sync import *
 from zabspec.protocols.zookeeper.threads import *
+from zabspec.protocols.zookeeper.writes import *
 
 
 def flight(size: Size) -> int:
