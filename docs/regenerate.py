@@ -26,6 +26,13 @@ BLOCK = re.compile(
 KEEP_HEAD, KEEP_TAIL = 60, 12  # of a long output: the first lines and the last
 
 
+def printed(command: str, folder: Path | None) -> str:
+    """Run a command, and return what it prints."""
+    program = Path(sys.executable).parent / command.split()[0]
+    done = subprocess.run([program, *command.split()[1:]], capture_output=True, text=True, check=False, cwd=folder)
+    return done.stdout + done.stderr
+
+
 def output_of(said: str, kind: str, folder: Path | None) -> str:
     """Return what a command prints, its middle left out if it is long.
 
@@ -35,9 +42,7 @@ def output_of(said: str, kind: str, folder: Path | None) -> str:
         folder: where the command runs; None: here.
     """
     command, _, first = said.partition(", first: ")
-    program = Path(sys.executable).parent / command.split()[0]
-    done = subprocess.run([program, *command.split()[1:]], capture_output=True, text=True, check=False, cwd=folder)
-    output = (done.stdout + done.stderr).replace(f"{folder}/", "")
+    output = printed(command, folder).replace(f"{folder}/", "")
     lines = [line.rstrip() for line in output.rstrip().splitlines()]
     if first and len(lines) > int(first):
         lines[int(first) :] = [f"[{len(lines) - int(first)} lines left out]"]

@@ -7,7 +7,7 @@
 
 Every keyword is the option of that name on the command line. What has an answer is returned, whatever the answer is;
 `RequestError` is raised where the command would end with 2, `NoVerdict` where it would end with 3 and has nothing to
-show. `docs/api.md` has examples. Nothing is imported until it is used.
+show. `docs/how-to/python-and-pytest.md` has examples. Nothing is imported until it is used.
 
 The functions are in `checker/api.py`, the answers in `checker/answers.py`; here are only the public names.
 `language.py` is for authors of protocols, `pytest_plugin.py` for explorations as tests.

@@ -448,7 +448,7 @@ def test_marks_become_tests_and_a_violation_fails_with_its_counterexample(
 
 # --- the page --------------------------------------------------------------------------------------
 
-PAGE = (TOP / "docs/api.md").read_text()
+PAGE = (TOP / "docs/how-to/python-and-pytest.md").read_text()
 EXAMPLES = re.findall(
     r"<!-- example: (\w+) -->\n```python\n(.*?)```\n\n<!-- output -->\n```text\n(.*?)```", PAGE, flags=re.DOTALL
 )

@@ -1,4 +1,4 @@
-"""docs/how-to/ci.md: its workflows are YAML of the form that their readers want, and their commands run."""
+"""docs/how-to/ci.md: its workflows are YAML as their readers want it, and their commands run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from checker.cli import main
 
 PAGE = (Path(__file__).parents[2] / "docs/how-to/ci.md").read_text()
-FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```toml\n(.*?)```", PAGE, flags=re.DOTALL))
+FILES = dict(re.findall(r"<!-- write: (\S+) -->\n```toml\n(.*?)```", PAGE, flags=re.DOTALL))
 WORKFLOWS = dict(re.findall(r"<!-- workflow: (\S+) -->\n```yaml\n(.*?)```", PAGE, flags=re.DOTALL))
 
 

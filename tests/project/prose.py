@@ -107,8 +107,8 @@ def beginning(text: str, kind: str) -> Iterator[str]:
     if not re.search(r"\b[Yy]ou\b[^.]*\b(can|know|have|will|see|find)\b", first):
         yield "its first paragraph does not say what the reader can do: 'After this page you can ...'"
     head = "\n".join(lines[:FIRST_LINES])
-    if kind in ("tutorial", "how-to", "reference") and "<!-- run:" not in head:
-        yield f"no example whose output is checked (<!-- run: ... -->) within {FIRST_LINES} lines"
+    if kind in ("tutorial", "how-to", "reference") and not re.search("<!-- (run|example):", head):
+        yield f"no example whose output is checked (<!-- run: or example: -->) within {FIRST_LINES} lines"
     if kind == "explanation" and not re.search(r"^ *(```|~~~)|!\[", head, flags=re.MULTILINE):
         yield f"no example, and no picture, within {FIRST_LINES} lines"
 

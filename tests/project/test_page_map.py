@@ -38,6 +38,8 @@ def missing(old: Path, where: Place) -> str:
         return f"{page.path} is not done"
     if where.anchor and where.anchor not in anchors(page.file):
         return f"{page.path} has no #{where.anchor}"
+    if not where.anchor and old.exists():  # the page may be done without it: whoever removes the old page looks
+        return f"no place in {page.path} is named"
     return ""
 
 
