@@ -219,7 +219,7 @@ def test_which_snapshots_are_lost_with_power(variant: str, mode: int, kept: bool
 
 
 @pytest.mark.slow(seconds=2)
-@pytest.mark.parametrize("issue", ["2307", "2418", "2872"])
+@pytest.mark.parametrize("issue", ["2307"])
 def test_rows_of_settings_are_found(issue: str) -> None:
     asked = ask(next(r for r in ROWS if r.issue == issue), 60)
     assert asked.found
