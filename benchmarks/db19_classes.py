@@ -1,7 +1,8 @@
 """Classes of counterexamples of db19 that are told from others by the step that breaks the property: each is a
 property of steps which says that no step of the class breaks it.
 
-None is a property of a protocol; `benchmarks/db19.py` judges them, and `docs/db19.md` has their shortest runs.
+None is a property of a protocol; `benchmarks/db19.py` judges them, and `benchmarks/results/db19.md` has
+their shortest runs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from zabspec.protocols.election import LookForLeader
 from zabspec.worlds.steps import RECEIVE
 
 __all__ = ["CLASSES"]
+
+PAGE = "benchmarks/results/db19.md"
 
 
 def nothing(before: State, event: State, after: State) -> bool:
@@ -91,7 +94,7 @@ def no_winner_with_a_hole(before: State, event: State, after: State) -> bool:
 
 
 def class_of(name: str, holds: object) -> Property:
-    return Property(name, STEP, "docs/db19.md", "none", holds, nothing, default=False, protocols=("db19",))  # type: ignore[arg-type]
+    return Property(name, STEP, PAGE, "none", holds, nothing, default=False, protocols=("db19",))  # type: ignore[arg-type]
 
 
 CLASSES = (

@@ -111,7 +111,12 @@ def spark(
             packed = sum(part.states.size for part in level.parts)
             counted, jobs = level.usage.cpu, level.usage.jobs
             now, cpu = time.perf_counter(), cpu_of_all()
-            made.append({"size": level.size, "at": now, "cpu": cpu, "counted": counted, "jobs": jobs, "packed": packed})
+            made.append(
+                {
+                    "size": level.size, "at": now, "cpu": cpu, "counted": counted, "jobs": jobs, "packed": packed,
+                    "memory": level.memory,
+                }
+            )  # fmt: skip
 
     properties = [p for p in PROPERTIES if p.default and p.judges("zab")]
     question, _ = ExplorationTask.of(Configuration(**budgets), properties, symmetry, wide, 0)
@@ -157,6 +162,18 @@ def for_each_state(run: dict[str, Any], name: str, level: float) -> float:
     return sum(one[name] - level for one in large) / sum(one["states"] for one in large)
 
 
+def of_memory(run: dict[str, Any]) -> tuple[int, float]:
+    """The memory of a task's process without a state, and for each state of its share: a line through what the largest
+    process had in use when a job was over, while jobs became larger."""
+    most, points = 0.0, []
+    for before, after in pairwise(run["made"]):
+        if after["jobs"] > before["jobs"] and after["size"] > most:
+            most = after["size"]
+            points.append((most / run["parts"], after["memory"]))
+    slope, base = statistics.linear_regression(*zip(*points, strict=True))
+    return round(base), max(0.0, slope)
+
+
 def in_child(engine: str, **question: Any) -> dict[str, Any]:
     command = [sys.executable, __file__, "--child", json.dumps([engine, question])]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -192,9 +209,11 @@ def parameters(
     level_cpu, level_counted = (of_late_levels(few, name) for name in ("cpu", "counted"))
     more = 3 * (far["parts"] - 1)  # tasks of a large level, beyond one of each stage
     task_cpu = max(0.0, of_late_levels(many, "cpu") - level_cpu) / more
-    cpu = for_each_state(far, "cpu", level_cpu + more * task_cpu)
+    counted = for_each_state(far, "counted", level_counted)
+    # no less than the part that is counted: in a small level tasks may take more than in a large one
+    cpu = max(counted, for_each_state(far, "cpu", level_cpu + more * task_cpu))
     overhead = used["jobs"] * level_cpu + (used["tasks"] - 3 * used["jobs"]) * task_cpu
-    share = max(levels) / far["parts"]
+    base_memory, share_memory = of_memory(far)
     return Costs(
         question=question,
         machine=f"{os.cpu_count()} cores, {options.master}",
@@ -207,7 +226,7 @@ def parameters(
         cores=os.cpu_count() or 1,
         local_cpu=one["cpu"] / one["states"],
         cpu=cpu,
-        counted=for_each_state(far, "counted", level_counted),
+        counted=counted,
         level_seconds=of_late_levels(few, "at"),
         level_cpu=level_cpu,
         level_counted=level_counted,
@@ -223,8 +242,8 @@ def parameters(
         packed=far["packed"],
         candidates=used["candidates"] / used["states"],
         largest=max(levels) / states,
-        base_memory=few["memory"],
-        share_memory=max(0.0, far["memory"] - few["memory"]) / share,
+        base_memory=base_memory,
+        share_memory=share_memory,
     )
 
 

@@ -1,4 +1,4 @@
-"""Measure what a transaction costs with COMMIT and without, and write the table of docs/ladis.md.
+"""Measure what a transaction costs with COMMIT and without, and write the table of benchmarks/results/ladis.md.
 
     python docs/commit_price.py
 
@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from checker.cli import main as zabcheck
 
 DOCS = Path(__file__).parent
-PAGE = DOCS / "ladis.md"
+PAGE = DOCS.parent / "benchmarks/results/ladis.md"
 PROTOCOL = DOCS.parent / "examples/ladis_without_commit.py"
 TABLE = re.compile(r"(<!-- table: price -->\n)(.*?)(<!-- end of price -->)", re.DOTALL)
 HOP, TXNS, APART = 10, 3, 100  # ticks a message takes, transactions, and about how many ticks lie between two

@@ -27,7 +27,7 @@ from zabspec.protocols.registry import PROTOCOLS
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "gallery.md"
-TABLED = tuple(DOCS / name for name in ("variants.md", "ladis.md", "db19.md", "others.md"))
+TABLED = tuple(DOCS / name for name in ("variants.md", "ladis.md", "db19.md", "explanation/case-studies.md"))
 MARKED = re.compile(r"(<!-- gallery: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 ON = "-and-on"
 

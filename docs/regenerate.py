@@ -8,8 +8,9 @@ A block to fill is a fence that follows `<!-- run: COMMAND -->`. Nothing else is
 A page may write files on its way, which its commands then find; all of it happens in a folder of its own. A fence that
 follows `<!-- write: FILE -->` is added to the end of a file, two lines below; one that follows
 `<!-- write: FILE, before: TEXT -->` is put above the first line that begins so; and in a fence that follows
-`<!-- change: FILE -->` lines that begin with `+ ` stand for those that begin with `- `.
-Commands of a page with `<!-- files -->` run in such a folder too: they write files that later ones read.
+`<!-- change: FILE -->` lines that begin with `+ ` stand for those that begin with `- `. `<!-- unpack: ARCHIVE -->`
+unpacks an archive of this repository into that folder. `<!-- files -->` has all commands of a page run there: they
+write files that later ones read.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +26,7 @@ from pathlib import Path
 BLOCK = re.compile(
     r"<!-- (?P<what>run|write|change): (?P<said>[^>]+?) -->\n```(?P<kind>\w+)\n(?P<old>.*?)```", re.DOTALL
 )
+UNPACK = re.compile(r"<!-- unpack: (\S+) -->")
 KEEP_HEAD, KEEP_TAIL = 60, 12  # of a long output: the first lines and the last
 
 
@@ -90,13 +93,17 @@ def regenerated(page: str) -> str:
     out, at = "", 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
+        archives = UNPACK.findall(page)
+        for archive in archives:
+            with tarfile.open(Path(__file__).parents[1] / archive) as packed:
+                packed.extractall(folder, filter="data")
         for block, files in walk(page):
             if block["what"] != "run":
                 for file, text in files.items():
                     (folder / file).write_text(text, encoding="utf-8")
                 continue
             start, end = block.span("old")
-            inside = folder if files or "<!-- files -->" in page else None
+            inside = folder if files or archives or "<!-- files -->" in page else None
             out += page[at:start] + output_of(block["said"].strip(), block["kind"], inside)
             at = end
     return out + page[at:]

@@ -8,7 +8,7 @@ slot, without waiting for the one before. That is safe as consensus, and keeps n
     zabcheck --protocol examples/paxos.py --txns 3 --property local-primary-order
     zabcheck --protocol examples/paxos.py --variant one-at-a-time --txns 2 --campaigns 2
 
-`docs/paxos.md` says what holds and what breaks, and shows the runs.
+`docs/explanation/case-studies.md` says what holds and what breaks, and shows the runs.
 """
 
 from __future__ import annotations

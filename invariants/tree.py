@@ -8,7 +8,7 @@ it had broadcast itself in the same leadership. The record is what a server answ
 server's tree is the records of what it delivered, in that order. No protocol reads a request, so every abcast may be of
 any of them: a property is asked of all requests of each three abcasts, the others being refused.
 
-`docs/tree.md` says more; `tests/invariants/test_tree.py` has a second judge, which runs trees.
+`docs/explanation/case-studies.md` says more; `tests/invariants/test_tree.py` has a second judge, which runs trees.
 """
 
 from __future__ import annotations

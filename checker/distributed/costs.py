@@ -57,7 +57,7 @@ class Costs:
         kept: bytes that lie there at the end, for each state.
         packed, candidates: bytes of a packed state, and of what tasks have found, for each new state of a level.
         largest: the part of all states that the largest level has.
-        base_memory: bytes of a task's process in a small exploration.
+        base_memory: bytes of a task's process without states.
         share_memory: further bytes, for each state of a task's share of the largest level. Pages of files that the
             process reads by mapping them are among these.
     """
@@ -178,7 +178,7 @@ class Forecast:
         shuffle: bytes through Spark's shuffle.
         written: bytes written to the checkpoint's storage.
         disk: bytes that lie there at the worst moment, of one copy.
-        memory: bytes of the largest process of a task.
+        memory: bytes of the largest process of a task, at most: it grows more slowly than a task's share.
     """
 
     states: int
@@ -242,7 +242,7 @@ def held(forecast: Forecast, usage: Usage, memory: int) -> list[Held]:
         out.append(Held("cpu", "CPU-s", forecast.counted, usage.cpu))
         out.append(Held("shuffle", "bytes", forecast.shuffle, usage.shuffle))
     out.append(Held("written", "bytes", forecast.written, usage.written))
-    out.append(Held("memory", "bytes", forecast.memory, memory))
+    out.append(Held("memory at most", "bytes", forecast.memory, memory))
     return out
 
 

@@ -7,7 +7,7 @@ from zabspec.protocols.registry import PROTOCOLS
 
 __all__ = ["of_settings", "release_of", "settled", "variant_of"]
 
-SETTINGS = ("walk", "walk-large", "hole", "full-disk")
+SETTINGS = ("walk", "walk-large", "hole", "full-disk", "power")
 
 
 def variant_of(protocol: str, release: str) -> str:
@@ -50,6 +50,8 @@ def of_settings(release: str, asked: str) -> tuple[str, ...]:
     names, more = asked.split(","), []
     if {"walk", "walk-large"} & {*names} and before(release, 3, 6):
         more.append("before-2418")
+    if "power" in names and before(release, 3, 5, 10):
+        more.append("before-2872")
     if "full-disk" in names:
         if before(release, 3, 5, 8) or (before(release, 3, 6, 3) and not before(release, 3, 6)):
             more.append("before-2307")

@@ -246,6 +246,20 @@ ROWS = (
         {"crashes": 2, "losses": 1, "elections": 4, "proposals": 1}, 38, 31, True, "", "",
     ),
     Row(
+        "2872", "3.5.3", others("4837", "4712", also=BEYOND), ("2872",), "epoch-has-its-history",
+        "The snapshot of a SNAP is not forced, and currentEpoch is: power is lost, and the server is in the new epoch "
+        "with what it had before.",
+        "f.2.1: a follower accepts NEWLEADER with its history, on the disk, and acknowledges it after that",
+        {"losses": 0, "crashes": 1, "elections": 2, "proposals": 0}, 10, 9, True, "", "after-snap", "power",
+    ),
+    Row(
+        "cut-power", "3.9.4", others("4837", "4712", also=BEYOND), ("trunc-forced",), "trees-agree",
+        "What a TRUNC has cut from a log is not forced, and what is logged behind it is in a file of its own; power is "
+        "lost, and what was cut is there again, before it; the server serves it.",
+        "f.2.1: the history is replaced as a whole, on the disk",
+        {"losses": 0, "crashes": 2, "elections": 1, "proposals": 1}, 43, 37, True, "", "established", "power",
+    ),
+    Row(
         "2307", "3.6.0", others("4837", "4712", also=BEYOND), ("2307",), "starts-again",
         "QuorumPeer.setAcceptedEpoch sets the epoch in memory, and writing the file fails; asked for the same epoch "
         "again the server acknowledges it, writes currentEpoch, and does not start any more, since that is later "
@@ -298,7 +312,6 @@ ROWS = (
 NOT_FOUND = {
     "2678": "it is what makes others possible, and no bug by itself",
     "3642": "at the two proposals that it needs, a minute was not enough",
-    "2872": "loss of power is not in this text yet",
     "3104": "a SNAP is one step here, not streamed while commits go on",
     "1549": "it is 1558 and 4837",
     "1653": "it is 2354 on 3.4, mended in 3.4.6",

@@ -84,12 +84,12 @@ def test_what_came_is_held_against_the_forecast() -> None:
     found = {each.quantity: each for each in held(forecast, usage, 2 * forecast.memory)}
     percents = {name: round(each.percent, 6) for name, each in found.items()}
     assert percents.pop("written") < -99
-    assert percents == {"seconds": 100.0, "cpu": 25.0, "shuffle": 0.0, "memory": 100.0}
+    assert percents == {"seconds": 100.0, "cpu": 25.0, "shuffle": 0.0, "memory at most": 100.0}
     assert found["cpu"].text == "cpu 1 CPU-s, came +25 %"
     none = Account(Usage(), 1, (1,), 1, 2, 64)  # no level was a job: there is nothing to compare
     assert none.as_json()["forecast"]["held"] == none.rows() == []
     unmetered = held(forecast, replace(usage, unmetered=1), forecast.memory)
-    assert {each.quantity for each in unmetered} == {"seconds", "written", "memory"}
+    assert {each.quantity for each in unmetered} == {"seconds", "written", "memory at most"}
 
 
 def result(states: int) -> Exploration:

@@ -161,7 +161,7 @@ def test_ladis_leaves_a_message_waiting_that_all_have_already() -> None:
 
 @pytest.mark.slow(seconds=2)
 def test_ladis_with_promise_alone_ends_the_service() -> None:
-    """docs/ladis.md: two have promised epoch 1, nothing was proposed in it, and every later leader takes it again."""
+    """Two have promised epoch 1, nothing was proposed in it, and every later leader takes it again."""
     run = found("promise", **LADIS, nodes=2)
     assert run.live.complete
     assert run.live.found.keys() == {"joins"}

@@ -1,6 +1,6 @@
 """Protocols of others in examples/: their states, and where a changed rule breaks them, by the second semantics.
 
-Small questions; the gallery has the large ones, and docs/others.md the table.
+Small questions; the gallery has the large ones, and docs/explanation/case-studies.md the table.
 """
 
 from __future__ import annotations

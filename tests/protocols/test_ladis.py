@@ -1,7 +1,9 @@
-"""ZAB as LADIS'08 describes it: what breaks, at which depth, and which rules of DSN'11 mend it (docs/ladis.md).
+"""ZAB as LADIS'08 describes it: what breaks, at which depth, and which rules of DSN'11 mend it.
+
+The figures are those of docs/ladis.md and benchmarks/results/ladis.md.
 
 Each model that is compiled takes a second or two. A few are explored always; with ZABCHECK_EVERY set, every figure of
-the page is.
+the pages is.
 """
 
 from __future__ import annotations

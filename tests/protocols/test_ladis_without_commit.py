@@ -15,7 +15,7 @@ from checker.cli import main
 
 TOP = Path(__file__).parents[2]
 PROTOCOL = str(TOP / "examples/ladis_without_commit.py")
-PAGE = (TOP / "docs/ladis.md").read_text()
+PAGE = (TOP / "benchmarks/results/ladis.md").read_text()
 
 
 def generator() -> ModuleType:

@@ -26,7 +26,7 @@ from zabspec.model import Configuration, Model
 
 TOP = Path(__file__).parents[2]
 PAXOS = str(TOP / "examples/paxos.py")
-PAGE = (TOP / "docs/paxos.md").read_text()
+PAGE = (TOP / "benchmarks/results/paxos.md").read_text()
 EVERY = bool(os.environ.get("ZABCHECK_EVERY"))
 LARGE = Configuration(protocol=PAXOS, txns=3, budgets="campaigns=3")
 SMALL = Configuration(protocol=PAXOS, txns=2, budgets="campaigns=2")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from traces.record.values import state_json
 from traces.reenact.servers import NO_WALK, Cannot, settings_for
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.protocols.zookeeper.state import FOLLOWING, SERVING, WIDTH
+from zabspec.protocols.zookeeper.state import FOLLOWING, NONE, SERVING, SNAPS, TRUNCS, WIDTH
 
 
 def z(epoch: int, counter: int) -> int:
@@ -175,8 +176,59 @@ def test_a_log_that_is_not_truncated(variant: str, saved: bool) -> None:
     assert (B in s.snapshot_names[0]) == saved
 
 
+@pytest.mark.parametrize(
+    ("variant", "lost"),
+    [
+        ("power", [A, B, D]),
+        ("power,trunc-forced", [A, D]),
+        ("", [A, D]),
+    ],
+)
+def test_a_cut_that_is_not_forced_is_undone(variant: str, lost: list[int]) -> None:
+    s, names = leader(variant, log=[A, B])
+    s.role[0] = FOLLOWING
+    names["on_trunc"](s, 0, SimpleNamespace(zxid=A))
+    assert list(s.log[0]) == [A]
+    s.log[0].append(D)
+    names["lose_unforced"](s, 0)
+    assert list(s.log[0]) == lost
+    assert (list(s.uncut[0]), s.uncut_at[0]) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    ("variant", "mode", "kept"),
+    [
+        ("power", SNAPS, True),
+        ("power", TRUNCS, False),
+        ("power", NONE, False),  # ZooKeeperServer.loadData
+        ("power,before-2872", SNAPS, False),
+        ("power,before-2872,2872", SNAPS, True),
+        ("power,trunc-forced", TRUNCS, True),
+        ("", TRUNCS, True),
+    ],
+)
+@pytest.mark.parametrize("written_back", [False, True])
+def test_which_snapshots_are_lost_with_power(variant: str, mode: int, kept: bool, written_back: bool) -> None:
+    s, names = leader(variant, log=[A])
+    s.role[0], s.sync_mode[0] = FOLLOWING, mode
+    names["take_snapshot"](s, 0)
+    if written_back:
+        names["write_back"](s, 0)
+    names["lose_unforced"](s, 0)
+    assert list(s.snapshot_names[0]) == ([A] if kept or written_back else [])
+
+
+def test_a_snapshot_that_is_forced_later_is_kept() -> None:
+    s, names = leader("power", log=[A])
+    names["take_snapshot"](s, 0)
+    s.role[0], s.sync_mode[0] = FOLLOWING, SNAPS
+    names["take_snapshot"](s, 0)
+    names["lose_unforced"](s, 0)
+    assert list(s.snapshot_names[0]) == [A]
+
+
 @pytest.mark.slow(seconds=2)
-@pytest.mark.parametrize("issue", ["2307", "2418"])
+@pytest.mark.parametrize("issue", ["2307"])
 def test_rows_of_settings_are_found(issue: str) -> None:
     asked = ask(next(r for r in ROWS if r.issue == issue), 60)
     assert asked.found
@@ -193,9 +245,13 @@ def test_settings_are_those_of_a_release() -> None:
     assert settled("", "3.5.6", "full-disk") == "full-disk,before-2307,before-3701"
     assert settled("", "3.6.2", "full-disk") == "full-disk,before-2307"
     assert [settled("", r, "full-disk") for r in ("3.5.8", "3.6.3", "master")] == ["full-disk"] * 3
+    assert settled("3.5.3", "3.5.3", "power") == "3.5.3,power,before-2872"
+    assert [settled("", r, "power") for r in ("3.5.10", "3.6.0")] == ["power"] * 2
     asked = ModelRequest(protocol="zookeeper", variant="walk", release="3.5.10").configuration()
     assert asked.variant.split(",")[:3] == ["3.5.10", "walk", "before-2418"]
     assert "before-2418" in configuration("3.5.10", (), {}, settings="walk").variant
     assert [settings_for(v) for v in ("3.9.2", "3.9.2,walk")] == [NO_WALK, ()]
     with pytest.raises(Cannot, match="hundreds of megabytes"):
         settings_for("3.9.2,walk-large")
+    with pytest.raises(Cannot, match="only killed here"):
+        settings_for("3.5.3,power,before-2872")

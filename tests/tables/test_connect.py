@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -104,7 +105,7 @@ def test_a_session_gets_each_package_once(monkeypatch: pytest.MonkeyPatch) -> No
     spark: Any = SimpleNamespace(session_id="s", addArtifacts=lambda path, archive: sent.append(path))
     of_guests.send_code(spark)
     of_guests.send_code(spark)
-    assert [path.rpartition("#")[2] for path in sent] == ["zabcheck"]
+    assert [path.rpartition("#")[2] for path in sent] == ["zabcheck", f"zabcheck-{version('zabcheck')}.dist-info"]
 
 
 def test_no_job_has_too_many_arguments(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import zipfile
+from importlib.metadata import distributions, version
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -102,8 +104,18 @@ def test_workers_of_a_cluster_get_each_package_once(monkeypatch: pytest.MonkeyPa
     application: Any = Application()
     of_guests.send_code(SimpleNamespace(sparkContext=application))
     of_guests.send_code(SimpleNamespace(sparkContext=application))
-    assert [path.rpartition("#")[2] for path in application.archives] == ["zabcheck"]
+    names = [path.rpartition("#")[2] for path in application.archives]
+    assert names == ["zabcheck", f"zabcheck-{version('zabcheck')}.dist-info"]
     assert Path(application.archives[0].rpartition("#")[0]).is_file()
+
+
+def test_workers_know_the_version_of_what_they_are_sent(tmp_path: Path) -> None:
+    """Tables note it, also where zabcheck is installed nowhere."""
+    archive = of_guests.metadata(tmp_path)
+    with zipfile.ZipFile(archive) as file:
+        file.extractall(tmp_path / "unpacked" / archive.stem)
+    (found,) = distributions(name="zabcheck", path=[str(tmp_path / "unpacked")])
+    assert found.version == version("zabcheck")
 
 
 def test_a_python_without_our_code_is_told(tmp_path: Path) -> None:

@@ -657,7 +657,7 @@ def test_thousands_of_runs_killed_and_gone_on_with(tmp_path: Path) -> None:
     found = {f["property"]: f for f in said["first"]}
     known = {"prefix", "total-order", "local-primary-order", "po-causal-order", "agreement", "unique-zxid"}
     known |= {"delivered-is-chosen", "delivered-stands", "primary-integrity", "chosen-in-later-histories"}
-    assert known <= set(found), "docs/db19.md, classes 1 to 4, 6, 8 and 9"
+    assert known <= set(found), "benchmarks/results/db19.md, classes 1 to 4, 6, 8 and 9"
     for command_text in {f["command"] for f in found.values()}:
         done = CliRunner().invoke(main, [*shlex.split(command_text)[1:], "--json"])
         assert done.exit_code == 1

@@ -69,11 +69,13 @@ def settings_for(variant: str) -> tuple[str, ...]:
     """What servers are told that are held against a variant of the text.
 
     Raises:
-        Cannot: no setting makes servers do it: a snapshotSizeFactor above 1 is not taken.
+        Cannot: nothing makes servers do it: a snapshotSizeFactor above 1 is not taken, no power is lost.
     """
     asked = variant.split(",")
     if "walk-large" in asked:
         raise Cannot("the variant walk-large needs snapshots of hundreds of megabytes, which are not made here")
+    if "power" in asked:
+        raise Cannot("the variant power needs power to be lost, and servers are only killed here")
     return () if "walk" in asked else NO_WALK
 
 

@@ -14,6 +14,7 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["PACKAGES", "TOP", "guest", "host", "is_local", "is_submitted", "master_of", "send_code", "workers"]
 
 PACKAGES = ("zabcheck", "zabspec", "invariants", "traces", "checker")  # what tasks on other machines need of us
+NAME = "zabcheck"  # of the distribution, whose version tables note
 TOP = Path(__file__).parent.parent.parent
 HADOOP = "spark.hadoop."  # before a setting of Hadoop's file systems, which a session takes by its own name
 ASKED = 30.0  # seconds that a Python may take to say where it has our code from
@@ -186,6 +188,8 @@ def send_archives(whose: str, send: Callable[[str], object]) -> None:
     atexit.register(held.close)  # an executor that comes later fetches them too
     for package in PACKAGES:
         send(f"{packed(package, folder)}#{package}")
+    named = metadata(folder)
+    send(f"{named}#{named.stem}")
     SENT.add(whose)
 
 
@@ -197,6 +201,15 @@ def has_code(python: str) -> bool:
     except (OSError, subprocess.SubprocessError):
         return False
     return Path(done.stdout.strip()) == TOP
+
+
+def metadata(folder: Path) -> Path:
+    """Return an archive by which a Python that has our code, and not as an installed package, knows its version."""
+    number = version(NAME)
+    path = folder / f"{NAME}-{number}.dist-info.zip"
+    with zipfile.ZipFile(path, "w") as out:
+        out.writestr("METADATA", f"Metadata-Version: 2.1\nName: {NAME}\nVersion: {number}\n")
+    return path
 
 
 def packed(package: str, folder: Path) -> Path:

@@ -2,7 +2,7 @@
 
 Read it with the paper in the other hand: a function marked with a step is what the paper says in a
 sentence, which its docstring has. The paper leaves much open; every choice is a reading of
-`docs/ladis.md`, with the variant that takes the other. What a process has on its disk is its log and
+`docs/explanation/readings.md`, with the variant that takes the other. What a process has on its disk is its log and
 nothing else: no promise and no epoch but those of the zxids in it. `promised_epoch` and
 `current_epoch` stay 0 unless a variant adds the rule of DSN'11 that writes them.
 """

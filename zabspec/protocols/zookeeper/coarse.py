@@ -165,7 +165,7 @@ def restarts_otherwise(s: State, p: Node) -> bool:
     left."""
     if s.phase[p] != IDLE or s.refused[p] or len(s.stale_queue[p]) > 0 or ends_a_file(s, p):
         return True
-    if s.promised[p] > s.accepted_epoch[p] or s.closed[p]:
+    if s.promised[p] > s.accepted_epoch[p] or s.closed[p] or s.unforced[p] != 0 or len(s.uncut[p]) > 0:
         return True
     last = newest_snapshot(s, p, last_zxid(s))
     tree = saved_tree(s, p, last)

@@ -69,6 +69,7 @@ def come_by_snap(s: State) -> None:
     for p in range(last):
         apply_to_tree(s, p, first_of(2) + 1)
         take_snapshot(s, p)
+        s.unforced[p] = 0  # written back since
     s.committed_log[last].append(first_of(1) + 1)
 
 

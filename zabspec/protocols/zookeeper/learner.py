@@ -43,6 +43,8 @@ from zabspec.protocols.zookeeper.storage import (
     first_from,
     meets_hole,
     reload_after_cut,
+    remember_cut,
+    remember_log,
     take_snapshot,
 )
 from zabspec.worlds.actor import connect, send_to_leader
@@ -116,9 +118,11 @@ def on_trunc(s: State, f: Node, m: TRUNC) -> None:
     s.sync_mode[f] = TRUNCS
     s.phase[f] = SYNCING
     stood = first_from(s, f, m.zxid)
+    remember_log(s, f)
     if s.full[f]:
         fail_to_truncate(s, f)
     elif cut_log(s, f, m.zxid):
+        remember_cut(s, f)
         end_file(s, f)
         s.closed[f] = False
         reload_after_cut(s, f, m.zxid, stood)

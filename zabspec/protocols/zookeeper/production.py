@@ -7,8 +7,19 @@ from zabspec.authoring.declaration import Variant
 from zabspec.language.lang import Node, State
 from zabspec.protocols.zookeeper.observed import skips, walks
 from zabspec.protocols.zookeeper.shutdown import on_recovery, shut_down, starts_refused
-from zabspec.protocols.zookeeper.state import COMMIT, DIFF, PROPOSAL, SNAP, TRUNC, counter_of, epoch_of
-from zabspec.protocols.zookeeper.storage import end_file, restore
+from zabspec.protocols.zookeeper.state import (
+    COMMIT,
+    DIFF,
+    FOLLOWING,
+    NONE,
+    PROPOSAL,
+    SNAP,
+    SNAPS,
+    TRUNC,
+    counter_of,
+    epoch_of,
+)
+from zabspec.protocols.zookeeper.storage import drop_behind, end_file, restore
 from zabspec.protocols.zookeeper.sync import send_snapshot, start_forwarding
 from zabspec.worlds.actor import send_to_follower
 
@@ -25,9 +36,17 @@ __all__ = [
     "file_before_memory",
     "fits_always",
     "fits_in_limit",
+    "forces_after_sync",
+    "forces_none",
+    "forces_snapshot",
+    "forgets_cut",
     "goes_on_closed",
     "has_thrown",
+    "is_unforced",
+    "keeps_cut",
+    "keeps_log",
     "never_checks_where_log_ends",
+    "power_is_lost",
     "queue_committed",
     "queue_logged",
     "reads_own_log",
@@ -245,6 +264,76 @@ def exits_when_not_truncated(s: State, f: Node) -> None:
     on_recovery(s, f)
 
 
+# --- loss of power -----------------------------------------------------------------------------------
+
+
+def is_unforced(s: State, p: Node) -> None:
+    """FileTxnSnapLog.save: only a SNAP's snapshot is forced (3.5.10, 3.6.0: ZOOKEEPER-2872). Not that of a TRUNC, nor
+    that of ZooKeeperServer.loadData."""
+    bit = 1 << s.last_processed[p]
+    s.unforced[p] = s.unforced[p] & (0 - 1 - bit)
+    if not forces_snapshot(s, p) and s.last_processed[p] in s.snapshot_names[p]:
+        s.unforced[p] = s.unforced[p] | bit
+
+
+def forces_snapshot(s: State, p: Node) -> bool:
+    """Learner.syncWithLeader: syncSnapshot (3.5.10, 3.6.0)."""
+    return s.role[p] == FOLLOWING and s.sync_mode[p] == SNAPS
+
+
+def forces_none(s: State, p: Node) -> bool:
+    """Learner.syncWithLeader (before 3.5.10; 3.4): no snapshot is forced."""
+    return False
+
+
+def forces_after_sync(s: State, p: Node) -> bool:
+    """Proposed here: Learner.syncWithLeader forces the snapshot of a TRUNC, too."""
+    return s.role[p] == FOLLOWING and s.sync_mode[p] != NONE
+
+
+def keeps_log(s: State, p: Node) -> None:
+    """FileTxnLog.truncate: RandomAccessFile.setLength and File.delete, of which nothing is forced. Of two such cuts
+    the earlier one is taken to be written back."""
+    s.uncut[p].clear()
+    for zxid in s.log[p]:
+        s.uncut[p].append(zxid)
+
+
+def keeps_cut(s: State, p: Node) -> None:
+    """What is cut: behind what is left."""
+    for zxid in s.log[p]:
+        if len(s.uncut[p]) > 0 and s.uncut[p][0] == zxid:
+            s.uncut[p].remove(0)
+    s.uncut_at[p] = len(s.log[p]) if len(s.uncut[p]) > 0 else 0
+
+
+def forgets_cut(s: State, p: Node) -> None:
+    """Proposed here: FileTxnLog.truncate forces the file, and its folder."""
+    s.uncut[p].clear()
+
+
+def power_is_lost(s: State, p: Node) -> None:
+    """What is not forced is gone: snapshots, of which FileSnap.deserialize takes the newest that is whole, and the cut
+    of a log, whose tail is there again, before what was logged since, in a file of its own."""
+    for back in range(s.ELECTIONS + 3):
+        k = s.ELECTIONS + 2 - back
+        if k < len(s.snapshot_names[p]) and (s.unforced[p] >> s.snapshot_names[p][k]) & 1 == 1:
+            s.snapshot_names[p].remove(k)
+            s.snapshot_trees[p].remove(k)
+    if len(s.uncut[p]) > 0:
+        count = 0
+        for zxid in s.log[p]:
+            count = count + 1
+            if count > s.uncut_at[p]:
+                s.uncut[p].append(zxid)
+        drop_behind(s, p, s.uncut_at[p])
+        for zxid in s.uncut[p]:
+            s.log[p].append(zxid)
+    s.unforced[p] = 0
+    s.uncut[p].clear()
+    s.uncut_at[p] = 0
+
+
 PRODUCTION = (
     Variant(
         "walk",
@@ -269,6 +358,21 @@ PRODUCTION = (
         "before-2418",
         "of either: 3.5.0 to 3.5.10, which do not look whether the log reaches committedLog",
         {"checks_where_log_ends": never_checks_where_log_ends},
+    ),
+    Variant(
+        "power",
+        "a crash is a loss of power: what is not forced is gone",
+        {
+            "leave_unforced": is_unforced,
+            "remember_log": keeps_log,
+            "remember_cut": keeps_cut,
+            "lose_unforced": power_is_lost,
+        },
+    ),
+    Variant(
+        "before-2872",
+        "with power: before 3.5.10, the snapshot of a SNAP is not forced",
+        {"forces_snapshot": forces_none},
     ),
     Variant("full-disk", "disks fill: acceptedEpoch is not written, a log not truncated", {"disks_fill": some_fill}),
     Variant(
@@ -295,6 +399,20 @@ PRODUCTION_REPAIRS = (
         "a log that ends before committedLog begins is not sent",
         {"checks_where_log_ends": checks_where_log_ends},
         over=("before-2418",),
+        repairs=True,
+    ),
+    Variant(
+        "2872",
+        "the snapshot of a SNAP is forced",
+        {"forces_snapshot": forces_snapshot},
+        over=("before-2872",),
+        repairs=True,
+    ),
+    Variant(
+        "trunc-forced",
+        "what a TRUNC has cut is forced, and the snapshot behind it",
+        {"remember_cut": forgets_cut, "forces_snapshot": forces_after_sync},
+        over=("power", "before-2872", "2872"),
         repairs=True,
     ),
     Variant(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zabspec.language.lang import NOBODY, Node, State
 from zabspec.protocols.zookeeper.state import IDLE, LEADING, LOOKING, NONE, SERVING, SNAPS, WIDTH, epoch_of
-from zabspec.protocols.zookeeper.storage import end_file, ends_by_hole, fast_forward, meets_hole, restore
+from zabspec.protocols.zookeeper.storage import end_file, ends_by_hole, fast_forward, lose_unforced, meets_hole, restore
 from zabspec.worlds.actor import disconnect, forget
 
 
@@ -107,6 +107,7 @@ def may_time_out(s: State, p: Node) -> bool:
 
 
 def on_crash(s: State, p: Node) -> None:
+    lose_unforced(s, p)
     forget(s, p)
 
 

@@ -95,6 +95,23 @@ def take_snapshot(s: State, p: Node) -> None:
     if not there:
         s.snapshot_names[p].append(s.last_processed[p])
         s.snapshot_trees[p].append(s.tree[p])
+    leave_unforced(s, p)
+
+
+def leave_unforced(s: State, p: Node) -> None:
+    """What is forced makes no difference unless power is lost (`power`)."""
+
+
+def remember_log(s: State, p: Node) -> None:
+    """The log before a TRUNC (`power`)."""
+
+
+def remember_cut(s: State, p: Node) -> None:
+    """What a TRUNC has cut (`power`)."""
+
+
+def lose_unforced(s: State, p: Node) -> None:
+    """A crash of the process leaves what it has written (`power`: not)."""
 
 
 def cut_log(s: State, p: Node, zxid: int) -> bool:
