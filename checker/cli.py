@@ -17,7 +17,16 @@ import click
 
 from checker.commands import completing
 from checker.commands import shared_options as shared
-from checker.commands.common import HELD, PATH, VERSION, Answer, Commands, at_least, budget_options, seconds
+from checker.commands.common import (
+    HELD,
+    PATH_OR_ADDRESS,
+    VERSION,
+    Answer,
+    Commands,
+    at_least,
+    budget_options,
+    seconds,
+)
 from checker.commands.explore import explore
 from checker.commands.publishing import format_options
 from checker.requests.exploration import EVIDENCE
@@ -121,7 +130,9 @@ Examples:
     "compiled",
 )
 @click.option("--master", metavar="URL", help="With --engine spark or auto: where, as Spark names it (local[*]).")
-@click.option("--checkpoint", type=PATH, metavar="DIR", help="A folder that every level is kept in, to go on from.")
+@click.option(
+    "--checkpoint", type=PATH_OR_ADDRESS, metavar="DIR", help="A folder that every level is kept in, to go on from."
+)
 @click.option("--resume", is_flag=True, help="With --checkpoint: go on from the last whole level there.")
 @click.option(
     "--fingerprint",
