@@ -125,7 +125,7 @@ Examples:
 @shared.named(
     "--engine",
     "NAME",
-    "compiled, interpret (slow, plain Python), spark, or auto: spark if a cluster is faster (docs/distributed.md).",
+    "compiled, interpret (slow, plain Python), spark, or auto: spark if a cluster is faster (how-to/large-models.md).",
     completing.engines("compiled", "interpret", "spark", "auto"),
     "compiled",
 )
@@ -144,7 +144,7 @@ Examples:
     "--search",
     type=click.Choice(["random", "swarm", "best"]),
     metavar="HOW",
-    help="Walk at random instead: random, swarm or best (see docs/search.md), for --time-limit, or 60 s.",
+    help="Walk at random (how-to/large-models.md), for --time-limit or 60 s: random, swarm or best.",
 )
 @click.option(
     "--live", is_flag=True, help="Check liveness: with no more faults, does any process wait for ever? (docs/live.md)"
