@@ -27,7 +27,7 @@ from zabspec.protocols.registry import PROTOCOLS
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "gallery.md"
-TABLED = tuple(DOCS / name for name in ("variants.md", "ladis.md", "db19.md", "explanation/case-studies.md"))
+TABLED = tuple(DOCS / name for name in ("reference/variants.md", "explanation/case-studies.md"))
 MARKED = re.compile(r"(<!-- gallery: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 ON = "-and-on"
 
@@ -127,7 +127,7 @@ def breaking() -> str:
     for v, there in of("zab", safe=False):
         first, *then = there.breaks
         rows.append((f"`{v.name}`", v.rule, first, there.depth, ", ".join(then), there.why))
-    return lines("variant,rule,breaks,depth,then,why,", rows)
+    return lines("variant,rule,violates,depth,then,why,", rows)
 
 
 def harmless() -> str:
@@ -147,7 +147,7 @@ def commands(safe: bool) -> str:
 def more() -> str:
     entries = [entry(name) for name in gallery().groups["variants"] if name.endswith(ON)]
     rows = ((f"`{c.values['variant']}`", budget(c), told(c.expect.violated)) for c in entries)
-    return lines("variant,budget,what breaks and at which depth,", rows)
+    return lines("variant,budget,violated properties and their depths,", rows)
 
 
 def rules() -> str:
@@ -160,7 +160,7 @@ def rules() -> str:
             left = [name for name in every if name not in mine]
             said = {0: f"all {len(every)}", 1: f"without `{''.join(left)}`"}.get(len(left), f"`{','.join(mine)}` alone")
             rows.append((said, budget(c), told(c.expect.violated)))
-    return lines("rules,budget,what breaks and at which depth,", rows)
+    return lines("rules,budget,violated properties and their depths,", rows)
 
 
 def readings() -> str:
@@ -170,7 +170,7 @@ def readings() -> str:
         there = shown("ladis")[v.name]
         beside = ", +rules" if there.beside else ""
         rows.append((f"`{v.name}`", budget(there.check) + beside, told(there.breaks), there.why))
-    return lines("variant,shown,what breaks and at which depth,why,", rows)
+    return lines("variant,shown,violated properties and their depths,why,", rows)
 
 
 def repairs() -> str:
