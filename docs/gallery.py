@@ -22,12 +22,15 @@ from checker.ci.result import expected
 from checker.ci.selection import result_of
 from checker.ci.shipped import MEASURED, TITLES, gallery, is_heavy
 from checker.ci.variants import Shown, shown, taken
+from traces.zookeeper import codes as findings
 from zabspec.authoring.declaration import Variant
 from zabspec.protocols.registry import PROTOCOLS
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "gallery.md"
-TABLED = tuple(DOCS / name for name in ("reference/variants.md", "explanation/case-studies.md"))
+TABLED = tuple(
+    DOCS / name for name in ("reference/variants.md", "explanation/case-studies.md", "reference/audit-findings.md")
+)
 MARKED = re.compile(r"(<!-- gallery: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 ON = "-and-on"
 
@@ -202,6 +205,28 @@ def core() -> str:
     return lines(",".join(("protocol and bounds", *CORE, "states", "")), rows)
 
 
+# Advice that many codes give, and its name on the page. The page says to copy first.
+ADVICE = {
+    f"{findings.COPY} ": "",
+    findings.COPY: "",
+    findings.RESYNC: "Resynchronize.",
+    findings.DISK: "Check the disk.",
+    findings.HOLD: "Hold.",
+    findings.LAST: "Start last.",
+}
+
+
+def codes() -> str:
+    """Every code of an audit, and its usual advice."""
+    rows = []
+    for code in findings.TABLE:
+        do = code.do
+        for advice, name in ADVICE.items():
+            do = do.replace(advice, name)
+        rows.append((f"`{code.code}`", code.what, do))
+    return lines("code,what it is,what to do,", rows)
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "breaks": breaking,
     "seen": lambda: commands(safe=False),
@@ -212,6 +237,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "readings": readings,
     "repairs": repairs,
     "core": core,
+    "codes": codes,
 }
 
 

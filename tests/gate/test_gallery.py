@@ -167,6 +167,7 @@ def test_the_page_says_what_the_entries_say() -> None:
 TABLES = {
     "reference/variants": "breaks seen more harmless tried rules readings repairs",
     "explanation/case-studies": "core",
+    "reference/audit-findings": "codes",
 }
 
 
