@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from checker import manual
 from checker.cli import main
+from checker.page_tables import MARK, RELATIONS, TABLES, with_tables
 
 PAGES = {
     "README.md": "# The pages\n\nBegin here.\n",
@@ -135,3 +136,18 @@ QUESTIONS = {
 def test_a_newcomer_is_answered_by_a_search(question: str) -> None:
     found = manual.search(question.split(), PROJECT)
     assert any(QUESTIONS[question] in section.text for section in found.sections[:4])
+
+
+def test_a_mark_becomes_a_table_whose_bars_stay_in_their_cells(tmp_path: Path) -> None:
+    relation = 'if = ["agreement", "calm"]\nthen = "prefix"\nbecause = "a | b"\n'
+    (tmp_path / RELATIONS).write_text(f"[[implication]]\n{relation}")
+    shown = with_tables("# A\n\n<!-- generated: implications -->\n\n`<!-- generated: x -->`\n", tmp_path)
+    table = "| if | then | because |\n| --- | --- | --- |\n| agreement, *calm* | prefix | a \\| b |"
+    assert shown == f"# A\n\n{table}\n\n`<!-- generated: x -->`\n"
+    with pytest.raises(KeyError):
+        with_tables("<!-- generated: none -->", tmp_path)
+
+
+def test_every_table_is_shown_by_some_page_of_the_project() -> None:
+    marks = [mark for page in PROJECT for mark in MARK.findall(page.path.read_text(encoding="utf-8"))]
+    assert sorted(marks) == sorted(TABLES)
