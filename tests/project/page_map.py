@@ -14,7 +14,7 @@ TOP = Path(__file__).parents[2]
 DOCS = TOP / "docs"
 RECORD = Path(__file__).with_name("headings.txt")
 KINDS = ("index", "tutorial", "how-to", "reference", "explanation", "generated")
-STAYS = ("stays", "CONTRIBUTING.md")
+CONTRIBUTING = "CONTRIBUTING.md"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,11 @@ class Page:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a heading went: how (`to`, `generated`, `dropped`, `decisions`, `results`, `stays`), and to which page."""
+    """Where a heading went, and to which page.
+
+    Attributes:
+        how: `to`, `generated`, `dropped`, `decisions`, `results`, `contributing` or `stays`.
+    """
 
     how: str
     page: str = ""
@@ -62,8 +66,10 @@ def place(text: str) -> Place:
     Raises:
         ValueError: it has none of the forms that the map's beginning lists.
     """
-    if text in STAYS:
+    if text in ("stays", CONTRIBUTING):
         return Place("stays")
+    if text.startswith(f"{CONTRIBUTING}#"):
+        return Place("contributing", CONTRIBUTING, text.partition("#")[2])
     for how, folder in (("decisions", "decisions/"), ("results", "benchmarks/results/")):
         if text.startswith(folder):
             return Place(how, text.removeprefix(folder))
