@@ -5,15 +5,17 @@ The site and `zabcheck docs` show a page with these tables; its file has the mar
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 __all__ = ["MARK", "RELATIONS", "TABLES", "with_tables"]
 
 RELATIONS = "property-relations.toml"  # beside the page of properties
+SCHEMA = Path(__file__).parent / "report" / "schema" / "report.schema.json"
 MARK = re.compile(r"^<!-- generated: ([\w-]+) -->$", re.MULTILINE)
 
 
@@ -74,9 +76,59 @@ def counterexamples(folder: Path) -> str:
     )
 
 
+def event_columns(_: Path) -> str:
+    """Return the columns of event tables."""
+    from traces.tables.table import COLUMNS
+
+    return table(
+        ("column", "type", "null", "meaning"),
+        (
+            (f"`{n}`", "text" if text else "int64", "" if null else "never null", what)
+            for n, text, null, what in COLUMNS
+        ),
+    )
+
+
+def event_kinds(_: Path) -> str:
+    """Return the kinds of events."""
+    from traces.tables.table import KINDS
+
+    return table(("kind", "event"), ((f"`{kind}`", what) for kind, what in KINDS.items()))
+
+
+def described(part: Mapping[str, Any], named: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the path and description of each key of a JSON schema, those of inner objects included.
+
+    Args:
+        part: a schema.
+        named: its `$defs`.
+        name: the path of the part, with a dot at its end.
+    """
+    for key, inner in part.get("properties", {}).items():
+        parts = [inner, *inner.get("oneOf", ())]
+        parts += [named[each["$ref"].rpartition("/")[2]] for each in parts if "$ref" in each]
+        texts = [each["description"] for each in parts if "description" in each]
+        if not inner.get("deprecated"):
+            yield f"`{name}{key}`", " ".join(dict.fromkeys(texts))
+        for each in parts:
+            yield from described(each, named, f"{name}{key}.")
+            items = each.get("items", {})
+            items = named[items["$ref"].rpartition("/")[2]] if "$ref" in items else items
+            yield from described(items, named, f"{name}{key}[].")
+
+
+def report_keys(_: Path) -> str:
+    """Return the keys of a report of an exploration, as its JSON schema describes them."""
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    return table(("key", "meaning"), described(schema, schema["$defs"]))
+
+
 # The tables by the name in their mark, each written by a function of the page's folder.
 TABLES: dict[str, Callable[[Path], str]] = {
     "properties": properties,
     "implications": implications,
     "counterexamples": counterexamples,
+    "event-columns": event_columns,
+    "event-kinds": event_kinds,
+    "report-keys": report_keys,
 }
