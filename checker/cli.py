@@ -173,7 +173,7 @@ Examples:
     type=click.Choice(EVIDENCE),
     show_default="quick",
     help="Beside exploring: explored, nothing; quick, what is recorded or kept, and the proof; all, induction and "
-    "refinement too, in minutes (docs/evidence.md).",
+    "refinement too, in minutes (zabcheck docs properties-and-verdicts).",
 )
 @shared.REPORT_JSON
 @format_options("explore")

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from checker.errors import RequestError
+from checker.page_tables import with_tables
 
 __all__ = ["KINDS", "ManualPage", "SearchResult", "Section", "folder", "page_named", "pages", "search"]
 
@@ -107,12 +108,12 @@ class ManualPage:
 
     @cached_property
     def text(self) -> str:
-        """The page as Markdown, without comments; a notebook's code in fences."""
+        """The page as Markdown, with its tables and without comments; a notebook's code in fences."""
         text = self.path.read_text(encoding="utf-8")
         if self.path.suffix == ".ipynb":
             cells = ((cell["cell_type"], "".join(cell["source"])) for cell in json.loads(text)["cells"])
             text = "\n\n".join(source if kind == "markdown" else f"```python\n{source}\n```" for kind, source in cells)
-        return COMMENT.sub("", text)
+        return COMMENT.sub("", with_tables(text, self.path.parent))
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:

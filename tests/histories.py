@@ -198,7 +198,7 @@ def passes_agree(h: History) -> bool:
 
 def literally_precedes(h: History) -> set[tuple[Txn, Txn]]:
     """PO precedence of abcasts with the paper's three rules to the letter, over events. Not what
-    this project judges by: see docs/properties.md."""
+    this project judges by: see docs/explanation/readings.md."""
     events = [e for e in h.events if isinstance(e, (Abcast, Deliver))]
     after: set[tuple[int, int]] = set()
     for (i, one), (j, other) in combinations(enumerate(events), 2):

@@ -6,7 +6,7 @@ its outputs made anew, so that a test compares and `--rewrite` writes. Nothing i
 that is not understood, or could mean two things, is a `ScenarioError` with file and line.
 
 `start` begins a run in the explorer's world, a step a command; `simulate` begins one in the
-simulator. `docs/scenarios.md` has the commands.
+simulator. `CONTRIBUTING.md` has the commands.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Played:
             lines += ["the simulated run to there:", *before]
         if len(others) > 1:
             lines += ["", f"later outputs that change: {len(others) - 1}, from line {others[1][0].number} on"]
-        return "\n".join([*lines, "", "--rewrite writes them anew (docs/scenarios.md)"])
+        return "\n".join([*lines, "", "--rewrite writes them anew (CONTRIBUTING.md)"])
 
 
 def outputs(text: str) -> list[tuple[str, ...]]:

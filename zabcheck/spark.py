@@ -53,9 +53,9 @@ def judge(
     """Judge every run in a DataFrame of events by the properties of histories.
 
     Args:
-        events: with the columns of an event table (docs/events.md); further ones are left alone. Or where the files of
-            such a table are, by a path or an address of pyarrow's: tasks read them as they lie, which is quicker, and
-            none of what is said below is asked for.
+        events: with the columns of an event table (docs/reference/file-formats.md); further ones are left
+            alone. Or where the files of such a table are, by a path or an address of pyarrow's: tasks read them as they
+            lie, which is quicker, and none of what is said below is asked for.
         properties: which; none: all that are judged by default.
         observes: the kinds of event that the source of a run notes, if the run's first row does not say; None: abcast
             and abdeliver.
@@ -111,8 +111,8 @@ def judge_stream(
     other property one comes when the run has ended. The state of a run is its rows.
 
     Args:
-        events: a stream with the columns of an event table (docs/events.md), `row` among them: rows may come in any
-            order.
+        events: a stream with the columns of an event table (docs/reference/file-formats.md), `row` among
+            them: rows may come in any order.
         properties: which; none: all that are judged by default.
         observes: the kinds of event that the source of a run notes, if the run's first row does not say; None: abcast
             and abdeliver.

@@ -1,7 +1,7 @@
 """What an exploration found, for a person and for a machine.
 
 `Report` has the words: the verdict line, a verdict per property, and what they rest on. Its
-JSON is documented by `checker/report/schema/report.schema.json` and `docs/report.md`.
+JSON is documented by `checker/report/schema/report.schema.json` and `docs/reference/file-formats.md`.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from checker import manual
 from checker.cli import main
+from checker.page_tables import MARK, RELATIONS, TABLES, with_tables
 
 PAGES = {
     "README.md": "# The pages\n\nBegin here.\n",
@@ -135,3 +138,43 @@ QUESTIONS = {
 def test_a_newcomer_is_answered_by_a_search(question: str) -> None:
     found = manual.search(question.split(), PROJECT)
     assert any(QUESTIONS[question] in section.text for section in found.sections[:4])
+
+
+def test_a_mark_becomes_a_table_whose_bars_stay_in_their_cells(tmp_path: Path) -> None:
+    relation = 'if = ["agreement", "calm"]\nthen = "prefix"\nbecause = "a | b"\n'
+    (tmp_path / RELATIONS).write_text(f"[[implication]]\n{relation}")
+    shown = with_tables("# A\n\n<!-- generated: implications -->\n\n`<!-- generated: x -->`\n", tmp_path)
+    table = "| if | then | because |\n| --- | --- | --- |\n| agreement, *calm* | prefix | a \\| b |"
+    assert shown == f"# A\n\n{table}\n\n`<!-- generated: x -->`\n"
+    with pytest.raises(KeyError):
+        with_tables("<!-- generated: none -->", tmp_path)
+
+
+def test_every_table_is_shown_by_some_page_of_the_project() -> None:
+    marks = [mark for page in PROJECT for mark in MARK.findall(page.path.read_text(encoding="utf-8"))]
+    assert sorted(marks) == sorted(TABLES)
+
+
+def keys_of(part: object, name: str = "") -> Iterator[str]:
+    """Yield the path of each key of an object of JSON, as the table of a report's keys writes it."""
+    if isinstance(part, dict):
+        for key, inner in part.items():
+            yield f"{name}{key}"
+            yield from keys_of(inner, f"{name}{key}.")
+    elif isinstance(part, list):
+        for inner in part:
+            yield from keys_of(inner, f"{name.removesuffix('.')}[].")
+
+
+def test_the_page_of_formats_has_every_key_of_a_report() -> None:
+    table = TABLES["report-keys"](manual.folder())
+    shown = {row[0]: row[1] for row in re.findall(r"^\| `(\S+)` \| (.*) \|$", table, flags=re.MULTILINE)}
+    options = "--nodes 2 --txns 1 --timeouts 0 --crashes 0 --losses 0 --variant small-quorum --no-trace --json"
+    report = json.loads(CliRunner().invoke(main, options.split()).stdout)
+    keys = {key for key in keys_of(report) if not key.startswith(("steps.", "events.", "request.", "evidence.cells."))}
+    old = {f"coverage.{key}" for key in ("all_asked", "whole_depth")} | {"engine.narrowed"}
+    old |= {f"properties[].violation.{key}" for key in ("trouble", "words")}
+    assert "properties[].violation.replayed" in keys
+    assert keys - set(shown) <= old, "and old names of keys are left out"
+    assert not set(shown) & old
+    assert all(shown.values())

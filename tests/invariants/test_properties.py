@@ -1,10 +1,11 @@
-"""`docs/properties.md` says what the code does: the properties, which imply which, the witnesses,
-and the counterexample to the literal reading of invariant 5."""
+"""The page of properties and verdicts states what the code does: the properties, which imply which, the witnesses; and
+the counterexample to the literal reading of invariant 5 is as `docs/explanation/readings.md` describes it."""
 
 from __future__ import annotations
 
 import random
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable
 from functools import cache, lru_cache
@@ -15,6 +16,7 @@ import pytest
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
+from checker.manual import ManualPage
 from invariants import PROPERTIES, Property, property_named, takeover, tree
 from invariants.registry import STEP
 from tests.histories import (
@@ -39,14 +41,16 @@ from tests.histories import (
 from zabspec.model import Configuration, Model
 from zabspec.worlds.steps import ABCAST, ORACLE, TO_FOLLOWER, TO_LEADER
 
-DOCS = Path(__file__).parents[2] / "docs" / "properties.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = ManualPage("reference/properties-and-verdicts", DOCS / "reference/properties-and-verdicts.md")
+RELATIONS = tomllib.loads((DOCS / "reference/property-relations.toml").read_text())
 
 
-def rows(table: str) -> list[tuple[str, ...]]:
-    """The cells of a table of the page, without its head."""
-    inside = DOCS.read_text().split(f"<!-- {table} -->")[1].split("<!-- end -->")[0]
-    lines = [line for line in inside.splitlines() if line.startswith("|")][2:]
-    return [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in lines]
+def rows(heading: str) -> list[tuple[str, ...]]:
+    """Return the cells of the table below a heading, as the site and `zabcheck docs` show it, without its head."""
+    (section,) = (section for section in PAGE.sections if section.heading == heading)
+    lines = [line for line in section.text.splitlines() if line.startswith("|")][2:]
+    return [tuple(cell.strip() for cell in line[1:-1].split(" |")) for line in lines]
 
 
 def literal_po_causal_order(h: History) -> bool:
@@ -54,10 +58,10 @@ def literal_po_causal_order(h: History) -> bool:
 
 
 CONDITIONS: dict[str, Callable[[History], bool]] = {
-    "*one-sequence*": one_sequence,
-    "*passes-agree*": passes_agree,
-    "*epochs-grow*": epochs_grow,
-    "*literal PO causal order*": literal_po_causal_order,
+    "one-sequence": one_sequence,
+    "passes-agree": passes_agree,
+    "epochs-grow": epochs_grow,
+    "literal PO causal order": literal_po_causal_order,
 }
 TRUTH = NAIVE | CONDITIONS
 
@@ -71,7 +75,7 @@ def described(p: Property) -> tuple[str, ...]:
 
 
 def test_the_page_lists_every_property_as_the_code_states_it() -> None:
-    assert rows("properties") == [described(p) for p in PROPERTIES]
+    assert rows("The properties") == [described(p) for p in PROPERTIES]
 
 
 def test_every_property_says_where_the_paper_states_it() -> None:
@@ -84,8 +88,23 @@ def test_every_property_says_where_the_paper_states_it() -> None:
 
 # --- which imply which ---------------------------------------------------------------------------
 
-IMPLICATIONS = [(tuple(left.split(", ")), right) for left, right, _ in rows("implications")]
-COUNTEREXAMPLES = [(tuple(left.split(", ")), right, history) for left, right, history in rows("counterexamples")]
+IMPLICATIONS = [(tuple(row["if"]), row["then"]) for row in RELATIONS["implication"]]
+COUNTEREXAMPLES = [
+    (tuple(row["these_hold"]), row["violated"], "; ".join(row["history"])) for row in RELATIONS["counterexample"]
+]
+
+
+def test_the_page_shows_every_implication_and_counterexample() -> None:
+    def shown(*names: str) -> str:
+        return ", ".join(f"*{name}*" if name in CONDITIONS else name for name in names)
+
+    because = [row.get("because", "") for row in RELATIONS["implication"]]
+    assert rows("Which properties imply which") == [
+        (shown(*left), shown(right), why) for (left, right), why in zip(IMPLICATIONS, because, strict=True)
+    ]
+    assert rows("Which do not") == [(shown(*left), shown(right), history) for left, right, history in COUNTEREXAMPLES]
+    (section,) = (section for section in PAGE.sections if section.heading == "Which properties imply which")
+    assert set(re.findall(r"^- \*([^*]+)\*: ", section.text, flags=re.MULTILINE)) == set(CONDITIONS)
 
 
 def always(name: str, h: History) -> bool:
@@ -156,7 +175,7 @@ def test_no_premise_of_an_implication_is_idle() -> None:
 
 
 def parsed(text: str) -> History:
-    """The history a row of the page tells."""
+    """Return the history that a row describes."""
     tell = re.compile(r"p(\d) (abcasts|delivers|restarts)(?: (\w)(?:@(\d)(?:\.(\d))?)?)?")
     told = []
     for part in text.split("; "):
@@ -193,7 +212,7 @@ def test_counter_history(left: tuple[str, ...], right: str, text: str) -> None:
 
 @pytest.mark.parametrize("text", sorted({text for _, _, text in COUNTEREXAMPLES}))
 def test_counter_history_in_the_ghosts(text: str) -> None:
-    """The properties of `invariants/` say of it what the page says."""
+    """The properties of `invariants/` agree with the page on it."""
     s = Synthetic.of()
     h = parsed(text)
     ever = dict.fromkeys(NAIVE, True)
@@ -283,8 +302,18 @@ def test_witness_is_met_and_not_at_once(p: Property, protocol: str) -> None:
 # --- invariant 5 to the letter -------------------------------------------------------------------
 
 
-# The run of the page: O p l, the oracle of p names l; A p, p abcasts; L f and F f, the leader p0
-# receives from f, and f from p0.
+# A shortest run. O p l, the oracle of p names l; A p, p abcasts; L f and F f, the leader p0 receives from f, and f from
+# p0.
+#
+# - Steps 1 to 13 and 16. p0 leads, p1 follows, and they go through Phases 1 and 2. p0 is established in epoch 1 with an
+#   empty initial history, and ready.
+# - Steps 14 to 23, without 16. p0 abcasts a and b, and offers p2, which joins, its epoch and the history [a, b]
+#   (l.3.3). p0 and p1 accept a, and p2 accepts both.
+# - Steps 24 to 28. p0 receives the ACKs of a, its own and p1's, and commits a (l.3.2). It receives p2's
+#   acknowledgement of NEWLEADER, which acknowledges b too, and commits, naming a (l.3.4). p1 accepts b. p2 delivers a,
+#   completing Phase 2 (f.2.2).
+# - Steps 29 and 30. p0 receives p1's ACK of b, which makes a quorum with that of p2, and commits b (l.3.2). p2, now in
+#   the broadcast phase, delivers b (f.3.3).
 RUN = "O00 O10 L0 L1 F0 F1 L1 L0 F0 L0 F1 L1 F0 A0 O20 F1 A0 L2 F2 F1 F0 L2 F2 L0 L1 L2 F1 F2 L1 F2"
 
 
@@ -302,7 +331,7 @@ def test_invariant_5_literal_breaks_as_the_page_tells() -> None:
     p = property_named("invariant-5-literal", PROPERTIES)
     result = Explorer(Compiled(model, [p], True), 1).run(Limits())
     assert len(result.violations[p.name].schedule) == len(RUN.split()) == 30
-    assert "The shortest counterexamples have 30 steps." in DOCS.read_text()
+    assert "A shortest run has 30 steps." in (DOCS / "explanation/readings.md").read_text()
     names = bound(model)
     s = model.program.initial()
     delivered: list[list[int]] = [[]]

@@ -16,7 +16,7 @@ RECORD = Path(__file__).with_name("headings.txt")
 KINDS = ("index", "tutorial", "how-to", "reference", "explanation", "generated")
 GENERATED = re.compile(r"^<!-- gallery: \w+ -->\n.*?^<!-- end -->", re.DOTALL | re.MULTILINE)
 GENERATED_LINE = re.compile(r"^(?:\||- `zabcheck [^`]*`$).*", re.MULTILINE)
-STAYS = ("stays", "CONTRIBUTING.md")
+CONTRIBUTING = "CONTRIBUTING.md"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,11 @@ class Page:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a heading went: how (`to`, `generated`, `dropped`, `decisions`, `results`, `stays`), and to which page."""
+    """Where a heading went, and to which page.
+
+    Attributes:
+        how: `to`, `generated`, `dropped`, `decisions`, `results`, `contributing` or `stays`.
+    """
 
     how: str
     page: str = ""
@@ -64,8 +68,10 @@ def place(text: str) -> Place:
     Raises:
         ValueError: it has none of the forms that the map's beginning lists.
     """
-    if text in STAYS:
+    if text in ("stays", CONTRIBUTING):
         return Place("stays")
+    if text.startswith(f"{CONTRIBUTING}#"):
+        return Place("contributing", CONTRIBUTING, text.partition("#")[2])
     for how, folder in (("decisions", "decisions/"), ("results", "benchmarks/results/")):
         if text.startswith(folder):
             return Place(how, text.removeprefix(folder))

@@ -1,7 +1,7 @@
 """Scenario files give the output they say, verify and replay; and they notice when a protocol changes.
 
 `pytest tests/replay/test_scenarios.py --rewrite` writes the outputs anew; the change is reviewed as a diff
-(`docs/scenarios.md`).
+(`CONTRIBUTING.md`).
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from checker.cli import main
+from checker.manual import ManualPage
 from tests.histories import Abcast, Deliver, History, Instance, Txn
 from tests.judge_tables import rows_of, written
 from traces.judging.judge import judge_plainly, read_units
@@ -22,7 +23,7 @@ from traces.tables.recorded import PLAIN, rows_of_run
 from traces.tables.table import COLUMNS, KINDS, OBSERVED, TableWriter, parts_of, read_part, schema
 from zabspec.simulator.run import Fault, Run
 
-DOCS = Path(__file__).parents[2] / "docs" / "events.md"
+PAGE = ManualPage("file-formats", Path(__file__).parents[2] / "docs/reference/file-formats.md")
 T = Txn(1, 1, 1)
 SOME = History(2, (Abcast(Instance(1, 0, 0), T), Deliver(0, 0, T), Deliver(1, 0, T)))
 
@@ -44,9 +45,9 @@ def refused(path: Path) -> str:
 # --- the schema and the page -----------------------------------------------------------------------
 
 
-def page_table(name: str) -> list[list[str]]:
-    inside = DOCS.read_text().split(f"<!-- {name} -->")[1].split("<!-- end -->")[0]
-    lines = [line for line in inside.splitlines() if line.startswith("|")][2:]
+def page_table(heading: str) -> list[list[str]]:
+    (section,) = (section for section in PAGE.sections if section.heading == heading)
+    lines = [line for line in section.text.splitlines() if line.startswith("|")][2:]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
@@ -54,8 +55,8 @@ def test_the_page_has_every_column_and_kind() -> None:
     columns = [
         [f"`{n}`", "text" if text else "int64", "" if null else "never null", what] for n, text, null, what in COLUMNS
     ]
-    assert page_table("columns") == columns
-    assert page_table("kinds") == [[f"`{kind}`", what] for kind, what in KINDS.items()]
+    assert page_table("Columns") == columns
+    assert page_table("Kinds") == [[f"`{kind}`", what] for kind, what in KINDS.items()]
 
 
 def test_one_schema() -> None:

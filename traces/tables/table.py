@@ -2,7 +2,7 @@
 
 One schema, whoever writes it: the simulator, the explorer's traces, importers of real logs. The rows
 of a run lie together, in an order that agrees with every process's own; a run that fits into a row
-group lies in one, which the file's footer says (`WHOLE`). `docs/events.md` is the reference.
+group lies in one, which the file's footer says (`WHOLE`). `docs/reference/file-formats.md` is the reference.
 """
 
 from __future__ import annotations

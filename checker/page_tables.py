@@ -1,0 +1,134 @@
+"""Write the tables of pages that state what code or data files state already, in place of `<!-- generated: NAME -->`.
+
+The site and `zabcheck docs` show a page with these tables; its file has the marks alone, so nothing is written twice.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+__all__ = ["MARK", "RELATIONS", "TABLES", "with_tables"]
+
+RELATIONS = "property-relations.toml"  # beside the page of properties
+SCHEMA = Path(__file__).parent / "report" / "schema" / "report.schema.json"
+MARK = re.compile(r"^<!-- generated: ([\w-]+) -->$", re.MULTILINE)
+
+
+def with_tables(text: str, folder: Path) -> str:
+    """Return a page with a table in place of each mark.
+
+    Args:
+        text: Markdown.
+        folder: the page's, in which data files lie.
+
+    Raises:
+        KeyError: a mark names no table.
+    """
+    return MARK.sub(lambda found: TABLES[found[1]](folder), text)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table as Markdown; a bar in a cell does not end the cell."""
+    cells = [[" ".join(cell.split()).replace("|", r"\|") for cell in row] for row in rows]
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *cells))
+
+
+def properties(_: Path) -> str:
+    """Return the table of the properties of the papers: what `invariants/` states of each."""
+    from invariants import PROPERTIES
+
+    return table(
+        ("property", "of", "judges", "source", "statement", "witness"),
+        ((f"`{p.name}`", p.of, ", ".join(p.protocols) or "all", p.source, p.statement, p.premise) for p in PROPERTIES),
+    )
+
+
+def relations(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return the implications and counterexamples that a folder's data file lists."""
+    return tomllib.loads((folder / RELATIONS).read_text(encoding="utf-8"))
+
+
+def named(names: Iterable[str]) -> str:
+    """Return names in a line: properties as they are, conditions in italics."""
+    from invariants import PROPERTIES
+
+    known = {p.name for p in PROPERTIES}
+    return ", ".join(name if name in known else f"*{name}*" for name in names)
+
+
+def implications(folder: Path) -> str:
+    """Return the table of which properties imply which."""
+    rows = relations(folder)["implication"]
+    return table(("if", "then", "because"), ((named(r["if"]), named([r["then"]]), r.get("because", "")) for r in rows))
+
+
+def counterexamples(folder: Path) -> str:
+    """Return the table of histories, one for each implication that fails."""
+    rows = relations(folder)["counterexample"]
+    return table(
+        ("these hold", "this does not", "in this history"),
+        ((named(r["these_hold"]), named([r["violated"]]), "; ".join(r["history"])) for r in rows),
+    )
+
+
+def event_columns(_: Path) -> str:
+    """Return the columns of event tables."""
+    from traces.tables.table import COLUMNS
+
+    return table(
+        ("column", "type", "null", "meaning"),
+        (
+            (f"`{n}`", "text" if text else "int64", "" if null else "never null", what)
+            for n, text, null, what in COLUMNS
+        ),
+    )
+
+
+def event_kinds(_: Path) -> str:
+    """Return the kinds of events."""
+    from traces.tables.table import KINDS
+
+    return table(("kind", "event"), ((f"`{kind}`", what) for kind, what in KINDS.items()))
+
+
+def described(part: Mapping[str, Any], named: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the path and description of each key of a JSON schema, those of inner objects included.
+
+    Args:
+        part: a schema.
+        named: its `$defs`.
+        name: the path of the part, with a dot at its end.
+    """
+    for key, inner in part.get("properties", {}).items():
+        parts = [inner, *inner.get("oneOf", ())]
+        parts += [named[each["$ref"].rpartition("/")[2]] for each in parts if "$ref" in each]
+        texts = [each["description"] for each in parts if "description" in each]
+        if not inner.get("deprecated"):
+            yield f"`{name}{key}`", " ".join(dict.fromkeys(texts))
+        for each in parts:
+            yield from described(each, named, f"{name}{key}.")
+            items = each.get("items", {})
+            items = named[items["$ref"].rpartition("/")[2]] if "$ref" in items else items
+            yield from described(items, named, f"{name}{key}[].")
+
+
+def report_keys(_: Path) -> str:
+    """Return the keys of a report of an exploration, as its JSON schema describes them."""
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    return table(("key", "meaning"), described(schema, schema["$defs"]))
+
+
+# The tables by the name in their mark, each written by a function of the page's folder.
+TABLES: dict[str, Callable[[Path], str]] = {
+    "properties": properties,
+    "implications": implications,
+    "counterexamples": counterexamples,
+    "event-columns": event_columns,
+    "event-kinds": event_kinds,
+    "report-keys": report_keys,
+}
