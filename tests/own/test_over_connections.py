@@ -253,6 +253,14 @@ OPEN: dict[str, tuple[tuple[tuple[str, str], ...], str]] = {
                   "def on_recovery(s: State, p: Node) -> None:\n    forget(s, p)\n\n\ndef may_lapse")),
         "may be forgotten with a connection open",
     ),
+    "as it comes up again, down by its role or otherwise": (
+        (("    forget(s, p)\n", "    s.told[p] = p\n"), ("range(3)", "range(3)\nDOWN = 3"),
+         ('"LEADING"', '"LEADING", "DOWN"'),
+         ("def may_lapse", "def is_down(s: State, p: Node) -> bool:\n    if s.told[p] == p:\n        return True\n"
+          "    return s.role[p] == DOWN\n\n\ndef on_crash(s: State, p: Node) -> None:\n    s.role[p] = DOWN\n\n\n"
+          "def on_recovery(s: State, p: Node) -> None:\n    forget(s, p)\n\n\ndef may_lapse")),
+        "may be forgotten with a connection open",
+    ),
 }  # fmt: skip
 
 
