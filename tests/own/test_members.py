@@ -137,6 +137,13 @@ def group(tmp_path_factory: pytest.TempPathFactory) -> str:
     return written(tmp_path_factory.mktemp("group"), ROLES, ("CLAIM", "p in s.departed and p in s.members"))
 
 
+def test_a_function_called_first_members_is_the_protocols_own(tmp_path: Path) -> None:
+    path = tmp_path / "views.py"
+    path.write_text(TEXT + "\n\ndef first_members(s: State) -> None:\n    return\n", encoding="utf-8")
+    found = Interpreter(Model(Configuration(str(path))), (), False).run(Limits(depth=1), False)
+    assert found.levels == Interpreter(Model(Configuration(str(VIEWS))), (), False).run(Limits(depth=1), False).levels
+
+
 def test_states_and_orbits_are_those_of_the_second(group: str) -> None:
     """Of the one beginning, and renamed by brute force within roles."""
     question, states = asked(group, **BUDGETS)
