@@ -254,6 +254,12 @@ REFUSED = {  # what is replaced, by what, the line that is named, the reason
     ),
     "who sends as it starts": ("        s.view[p] = s.members\n", SENDS, "def on_start", "may not send"),
     "a member by itself": ("    s.proposed[p].clear()\n", "    s.members.add(p)\n", "s.members.add", "environment"),
+    "marked twice": (
+        "@joins()",
+        '@action(budget="retirements")\n@joins()',
+        "@action(b",
+        "join is marked as a step twice",
+    ),
     "without parentheses": ("@joins()", "@joins", "@joins", "write @joins"),
     "a majority of a number": ("s.agreed[p], s.view[p])", "s.agreed[p], 2)", "s.agreed[p], 2)", "2 is neither"),
     "a majority in a condition": (
