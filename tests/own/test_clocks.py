@@ -18,6 +18,7 @@ from tests.second.harness.question import Question
 from tests.second.reference import explore
 from tests.sources import never, some
 from zabspec.authoring import glue
+from zabspec.authoring.clocks import CLOCK_NAMES
 from zabspec.authoring.declaration import ConfigError
 from zabspec.language.source import LanguageError
 from zabspec.model import Configuration, Model
@@ -124,6 +125,21 @@ def test_another_tick_has_other_states(what: str, tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("zabspec.authoring.reading.world_text", wrong)
     assert counted(path) != right
     assert any(seen)
+
+
+def test_a_function_called_like_one_of_the_world_is_another(tmp_path: Path) -> None:
+    """The text between a protocol and its world calls its own; a step of such a name is refused."""
+
+    def levels(*changes: tuple[str, str]) -> list[int]:
+        model = Model(Configuration(written(tmp_path, "s.own[p] == p", *changes), crashes=1))
+        return list(Interpreter(model, (), False).run(Limits(depth=3), False).levels)
+
+    right = levels()
+    for name in CLOCK_NAMES:
+        helper = f"def {name}(s: State, p: Node) -> bool:\n    return False\n\n\ndef may_begin("
+        assert levels(("def may_begin(", helper), ("s.wait[p] == 0", f"s.wait[p] == 0 or {name}(s, p)")) == right, name
+        with pytest.raises(ConfigError, match=f"the world has a {name} of its own"):
+            levels(("when=may_begin", f"when={name}"), ("def may_begin", f"def {name}"))
 
 
 def test_who_is_down_counts_on_and_is_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

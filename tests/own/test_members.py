@@ -137,6 +137,13 @@ def group(tmp_path_factory: pytest.TempPathFactory) -> str:
     return written(tmp_path_factory.mktemp("group"), ROLES, ("CLAIM", "p in s.departed and p in s.members"))
 
 
+def test_a_function_called_first_members_is_the_protocols_own(tmp_path: Path) -> None:
+    path = tmp_path / "views.py"
+    path.write_text(TEXT + "\n\ndef first_members(s: State) -> None:\n    return\n", encoding="utf-8")
+    found = Interpreter(Model(Configuration(str(path))), (), False).run(Limits(depth=1), False)
+    assert found.levels == Interpreter(Model(Configuration(str(VIEWS))), (), False).run(Limits(depth=1), False).levels
+
+
 def test_states_and_orbits_are_those_of_the_second(group: str) -> None:
     """Of the one beginning, and renamed by brute force within roles."""
     question, states = asked(group, **BUDGETS)
@@ -247,6 +254,12 @@ REFUSED = {  # what is replaced, by what, the line that is named, the reason
     ),
     "who sends as it starts": ("        s.view[p] = s.members\n", SENDS, "def on_start", "may not send"),
     "a member by itself": ("    s.proposed[p].clear()\n", "    s.members.add(p)\n", "s.members.add", "environment"),
+    "marked twice": (
+        "@joins()",
+        '@action(budget="retirements")\n@joins()',
+        "@action(b",
+        "join is marked as a step twice",
+    ),
     "without parentheses": ("@joins()", "@joins", "@joins", "write @joins"),
     "a majority of a number": ("s.agreed[p], s.view[p])", "s.agreed[p], 2)", "s.agreed[p], 2)", "2 is neither"),
     "a majority in a condition": (

@@ -22,8 +22,8 @@ TEXT = '''"""Each is called once by each other."""
 from __future__ import annotations
 
 from zabcheck.language import (
-    Each, Field, Fields, Message, MessageType, Node, Processes, Size, action, any_of, declare, receives, safety, send,
-    stored,
+    Each, Field, Fields, Map, Message, MessageType, Node, Processes, Size, action, any_of, choose, declare, is_quorum,
+    receives, safety, send, stored,
 )
 
 
@@ -33,11 +33,15 @@ class CALL(MessageType): ...
 class State(Fields):
     uncalled: Each[Node, set[Node]]
     heard: Each[Node, set[Node]]
+    groups: Each[Node, Each[int, set[Node]]]
 
 
 def state(size: Size) -> list[Field]:
     everyone = Processes(size.nodes)
-    return [stored("uncalled", everyone, "whom it has not called"), stored("heard", everyone, "who has called it")]
+    return [
+        stored("uncalled", everyone, "whom it has not called"), stored("heard", everyone, "who has called it"),
+        stored("groups", Map(2, everyone), "whom it knows"),
+    ]
 
 
 def messages(size: Size) -> list[Message]:
@@ -85,6 +89,7 @@ def by_others(s: State) -> bool:
 
 PROTOCOL = declare(__name__, state=state, messages=messages, budgets={"calls": 3})
 '''
+ONCE = "is read once for each process, and choose writes: give what choose returns a name, in a statement before"
 SET = "any_of(s, s.uncalled[p])"
 
 
@@ -141,6 +146,8 @@ def test_nobody_can_be_chosen_of_an_empty_set(engine: str, tmp_path: Path) -> No
         ),
         (SET, "any_of(s, len(s.uncalled[p]))", "takes a role or a set of processes, and len(s.uncalled[p]) is neither"),
         (f"    q = {SET}\n", f"    q = p\n    send(s, p, {SET}, CALL())\n", f"give it a name first, q = {SET}"),
+        (SET, "any_of(s, s.groups[p][choose(s, 2)])", f"s.groups[p][choose(s, 2)] {ONCE}"),
+        (f"q = {SET}", "q = p if is_quorum(s, s.groups[p][choose(s, 2)], s.heard[p]) else p", f"[choose(s, 2)] {ONCE}"),
     ],
 )
 def test_what_is_no_choice_of_a_set_is_refused(old: str, new: str, said: str, tmp_path: Path) -> None:

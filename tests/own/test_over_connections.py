@@ -216,6 +216,16 @@ def test_one_that_its_world_bounds_may_leave_an_end_open(tmp_path: Path) -> None
     simulated_trace(Run(5, 2, 60, protocol=path, budgets="lapses=2"))
 
 
+def test_a_function_called_came_back_is_the_protocols_own(tmp_path: Path) -> None:
+    """A run that begins in a declared state calls the world's for each process."""
+    path = tmp_path / "one_value.py"
+    path.write_text(TEXT.read_text() + "\n\ndef came_back(s: State, p: Node) -> None:\n    s.value[p] = 0\n")
+    model = Model(Configuration(str(path), start="established"))
+    found = Interpreter(model, properties_of(str(path)), False).run(Limits(depth=0), True)
+    assert found.levels == [1]
+    assert not found.violations  # of chosen-lasts, which values of 0 violate
+
+
 CLOSES = ("    forget(s, p)\n", "    disconnect(s, p)\n    forget(s, p)\n")
 NAMES = ("    connect,\n", "    connect,\n    disconnect,\n")
 OPEN: dict[str, tuple[tuple[tuple[str, str], ...], str]] = {
@@ -251,6 +261,14 @@ OPEN: dict[str, tuple[tuple[tuple[str, str], ...], str]] = {
         (CLOSES, ("def may_lapse", "def is_down(s: State, p: Node) -> bool:\n    return s.told[p] == p\n\n\n"
                   "def on_crash(s: State, p: Node) -> None:\n    s.told[p] = p\n\n\n"
                   "def on_recovery(s: State, p: Node) -> None:\n    forget(s, p)\n\n\ndef may_lapse")),
+        "may be forgotten with a connection open",
+    ),
+    "as it comes up again, down by its role or otherwise": (
+        (("    forget(s, p)\n", "    s.told[p] = p\n"), ("range(3)", "range(3)\nDOWN = 3"),
+         ('"LEADING"', '"LEADING", "DOWN"'),
+         ("def may_lapse", "def is_down(s: State, p: Node) -> bool:\n    if s.told[p] == p:\n        return True\n"
+          "    return s.role[p] == DOWN\n\n\ndef on_crash(s: State, p: Node) -> None:\n    s.role[p] = DOWN\n\n\n"
+          "def on_recovery(s: State, p: Node) -> None:\n    forget(s, p)\n\n\ndef may_lapse")),
         "may be forgotten with a connection open",
     ),
 }  # fmt: skip

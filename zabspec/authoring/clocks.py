@@ -24,8 +24,8 @@ from zabspec.roles import type_name
 from zabspec.worlds.steps import CONNECTIONS
 
 __all__ = [
-    "AHEAD", "TICKS", "ahead_field", "check_clocks", "check_drift", "clock_text", "drift_of", "refuse_unset",
-    "with_clocks",
+    "AHEAD", "CLOCK_NAMES", "TICKS", "ahead_field", "check_clocks", "check_drift", "clock_text", "drift_of",
+    "refuse_unset", "with_clocks",
 ]  # fmt: skip
 
 AHEAD = "clock_ahead"  # of each process: by how many ticks its clock is ahead of the slowest
@@ -43,6 +43,8 @@ def clock_may_tick(s: State, p: Node) -> bool:
     return False
 
 
+# The functions that are written here.
+CLOCK_NAMES = ("clock_all_ahead", "clock_counts", "clock_is_there", "clock_may_tick", "clock_ticks")
 TICKS = Action(STEP, cast(FunctionType, clock_ticks), cast(FunctionType, clock_may_tick), "", 10)
 
 

@@ -141,8 +141,9 @@ class Walk:
         """Whether a process is down only after a crash, or by its `role`, which it writes where it has closed."""
         if "is_down" not in self.functions:
             return True
-        match definition(self.functions["is_down"]).body[-1]:
-            case ast.Return(value=ast.Compare(left=left, ops=[ast.Eq()], comparators=[other])):
+        body = definition(self.functions["is_down"]).body
+        match [part for part in body if not is_docstring(part)]:
+            case [ast.Return(value=ast.Compare(left=left, ops=[ast.Eq()], comparators=[other]))]:  # and nothing before
                 return field_of(left) == "role" and number(self.functions["is_down"], other) not in (None, *WORKING)
         return False
 
@@ -292,6 +293,10 @@ class Body:
         if not (at.closed and at.working and whom and whom == at.fresh == at.leader):
             raise self.fail(node, "it connects to one that it does not yet follow, or was not told to follow")
         return replace(at, closed=False, fresh="")
+
+
+def is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def either(one: At | None, other: At | None) -> At | None:

@@ -346,6 +346,17 @@ def as_function(function: Callable[..., Any]) -> FunctionType:
     return cast(FunctionType, function)
 
 
+def mark_step(function: Callable[..., Any], mark: str, made: object) -> None:
+    """
+    Raises:
+        ProtocolError: the function is a step already, of which only one of the marks would count.
+    """
+    if not vars(function).keys().isdisjoint(("made_action", "made_change")):
+        said = f"{function.__name__} is marked as a step twice: mark two functions"
+        raise ProtocolError(f"{said}, which may call one that both share")
+    vars(function)[mark] = made
+
+
 def looks(when: Callable[..., bool] | None) -> FunctionType | None:
     """What says whether a step is possible; None: it always is."""
     return None if when is None else as_function(when)
@@ -429,7 +440,7 @@ def action(
             name or name_of(function), as_function(function), looks(when), budget, every,
             fair=bool(fair), strong=fair == STRONG, together=fair_to == "action",
         )  # fmt: skip
-        vars(function)["made_action"] = made
+        mark_step(function, "made_action", made)
         return function
 
     return mark
@@ -456,7 +467,7 @@ def fires(
             name or name_of(function), as_function(function), looks(when), budget, every,
             fair=bool(fair), strong=fair == STRONG, timer=timer,
         )  # fmt: skip
-        vars(function)["made_action"] = made
+        mark_step(function, "made_action", made)
         return function
 
     return mark
@@ -511,7 +522,7 @@ def member_step(
             name or name_of(function), as_function(function), looks(when), budget, every,
             fair=bool(fair), strong=fair == STRONG, joins=joins, leaves=leaves,
         )  # fmt: skip
-        vars(function)["made_action"] = made
+        mark_step(function, "made_action", made)
         return function
 
     return mark
@@ -534,7 +545,7 @@ def environment_step(
 
     def mark(function: Change) -> Change:
         made = Action(name or name_of(function), as_function(function), looks(when), budget, every, everywhere)
-        vars(function)["made_change"] = made
+        mark_step(function, "made_change", made)
         return function
 
     return mark

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType, MappingProxyType
 
-from zabspec.authoring.clocks import TICKS, clock_text
+from zabspec.authoring.clocks import CLOCK_NAMES, TICKS, clock_text
 from zabspec.authoring.declaration import Action, Declaration
 from zabspec.authoring.membership import asks_member, begins_member, ends_member, membership_text
 from zabspec.language.kinds import MessageUnion
@@ -17,7 +17,9 @@ from zabspec.worlds.steps import CONNECTIONS
 ELECTIONS = "elections"  # the budget that an election costs, of a text that has it
 FAILING = ("crashes", "power_losses")  # the budgets that a failure inside a step spends
 
-__all__ = ["BY_ROLE", "ELECTIONS", "Marked", "asks_of_messages", "every_message", "name_of_every", "world_text"]
+__all__ = [
+    "BY_ROLE", "ELECTIONS", "Marked", "asks_of_messages", "every_message", "name_of_every", "own_names", "world_text",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,13 @@ def world_text(
     if text.declared.roles:
         parts[0] += "\n\nfrom zabspec.language.lang import forget, is_a"
     return "\n\n\n".join(parts) + "\n"
+
+
+def own_names(text: Marked, start: str, members: Mapping[str, int] | None) -> frozenset[str]:
+    """The names that this text means as its world's or its own, whatever a protocol calls by them."""
+    clocks = ("NOBODY", *CLOCK_NAMES) if TICKS in text.actions else ()
+    begins = ("first_members",) if members is not None else ()
+    return frozenset((*clocks, *begins, *(("came_back",) if start else ())))
 
 
 def by_role(hooks: Mapping[str, Mapping[str, str]]) -> Iterator[str]:

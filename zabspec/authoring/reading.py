@@ -11,7 +11,7 @@ import ast
 import hashlib
 import importlib
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -49,7 +49,15 @@ from zabspec.authoring.clocks import (
 )  # fmt: skip
 from zabspec.authoring.declaration import Action, Declaration, ProtocolError, Size, Variant
 from zabspec.authoring.files import failed, read_file
-from zabspec.authoring.glue import BY_ROLE, Marked, asks_of_messages, every_message, name_of_every, world_text
+from zabspec.authoring.glue import (
+    BY_ROLE,
+    Marked,
+    asks_of_messages,
+    every_message,
+    name_of_every,
+    own_names,
+    world_text,
+)
 from zabspec.authoring.membership import (
     DEPARTED,
     MEMBERS,
@@ -578,13 +586,40 @@ class ProtocolSource:
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         file = f"<what {self.name} is to its world {digest}>"
         module = ModuleType(f"world_of_{self.module.__name__}_{digest}")
+        kept = own_names(marked, start, members)
+        self.check_called(kept, union, start)
+        apart = {name: key for name, key in self.apart.items() if name not in kept}
         for message in union.messages:
-            vars(module)[self.apart.get(message.name, message.name)] = MessageName(message.name)
+            vars(module)[apart.get(message.name, message.name)] = MessageName(message.name)
         exec(register_source(file, text).code, module.__dict__)
         for value in vars(module).values():
             if isinstance(value, FunctionType):
-                vars(value)["apart"] = self.apart
+                vars(value)["apart"] = apart
         return module
+
+    def check_called(self, kept: Collection[str], union: MessageUnion, start: str) -> None:
+        """
+        Args:
+            kept: names that the text between this and its world means as its own.
+
+        Raises:
+            ProtocolError: that text has to call something of this one by such a name.
+        """
+        steps = (*self.actions, *self.changes)
+        functions = [f for a in steps if a is not TICKS for f in (a.function, a.when) if f is not None]
+        functions += [*self.receipts.values(), *(s.function for s in self.declared.starts if s.name == start)]
+        hooks = {name for by_type in self.hooks.values() for name in by_type.values()}
+        functions += [f for name, f in vars(self.module).items() if name in hooks]
+        for f in functions:
+            if f.__name__ in kept:
+                place = Place(f.__code__.co_filename, f.__code__.co_firstlineno)
+                said = f"the world has a {f.__name__} of its own: call yours something else"
+                raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
+        for m in union.messages:
+            if m.name in kept:
+                raise ProtocolError(
+                    f"{self.name}: the world has a {m.name} of its own: call your message something else"
+                )
 
 
 def read_source(name: str) -> ProtocolSource:

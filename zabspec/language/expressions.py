@@ -122,6 +122,7 @@ class Expressions:
         # what has to be done before the statement that is typed; None: its value may not be needed, or not be the first
         self.before: list[t.Stmt] | None = None
         self.sets = 0  # of processes, that were gone through so far
+        self.repeated: list[tuple[ast.expr, t.Expr]] = []  # sets of this statement that are read once for each process
         self.optional: dict[str, frozenset[str]] = {}  # names of numbers that may be NOTHING, with where they are from
         self.asks_optional = False  # it calculates with such a number, asks for its order, or gives it back
 
@@ -496,6 +497,7 @@ class Expressions:
         self.before = None
         if not isinstance(members.type, t.SetType) or not members.type.kind.nodes:
             raise self.fail(node, f"any_of takes a role or a set of processes, and {ast.unparse(given)} is neither")
+        self.repeated.append((given, members))
         if isinstance(members, t.Var):
             given = ast.Name(members.name)
         size = ast.Call(ast.Name("len"), [given], [])
@@ -561,6 +563,7 @@ class Expressions:
                 raise self.fail(node, "a set is of processes: {q for q in range(s.NODES) if ...}")
             made = Renamed(members.elt.id, ONE_OF).visit(copy.deepcopy(members))
         else:
+            self.repeated.append((members, self.expr(members)))
             made = ast.parse(f"{{q for q in range({ast.unparse(node.args[0])}.NODES)}}", mode="eval").body
             made = Renamed("q", ONE_OF).visit(made)
             made.generators[0].ifs = [ast.Compare(copy.deepcopy(made.elt), [ast.In()], [members])]

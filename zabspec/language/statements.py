@@ -89,6 +89,7 @@ class FunctionTyper(Sentences):
         match node:
             case ast.Assign(targets=[ast.Name() as target], value=ast.Call() as value) if self.chooses_of_set(value):
                 first, chosen = self.one_of_set(value)
+                self.check_repeated()
                 return [*first, *self.assign(target, chosen, node)]
         if not isinstance(node, GATHERS) or not has_set(self.node) or not has_set(value_of(node)):
             return self.one_statement(node)
@@ -96,10 +97,22 @@ class FunctionTyper(Sentences):
         self.before = before
         made = self.one_statement(node)
         self.before = None
+        self.check_repeated()
         if before and self.writing([getattr(s, "test", None) or getattr(s, "value", None) for s in made[:1]]):
             said = "a set of processes stands beside what writes: give what that returns a name, in a statement before"
             raise self.fail(node, said)
         return [*before, *made]
+
+    def check_repeated(self) -> None:
+        """
+        Raises:
+            LanguageError: a set that is read once for each process writes, or chooses, each time.
+        """
+        for node, value in self.repeated:
+            if culprit := self.writing(value):
+                said = f"{ast.unparse(node)} is read once for each process, and {culprit} writes"
+                raise self.fail(node, f"{said}: give what {culprit} returns a name, in a statement before")
+        self.repeated.clear()
 
     def one_statement(self, node: ast.stmt) -> list[t.Stmt]:
         line = node.lineno
