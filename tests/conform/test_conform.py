@@ -304,6 +304,33 @@ def test_a_transfer_may_go_on_while_the_leader_commits(tmp_path: Path) -> None:
     assert with_transfer_later(broken_off, broken_off.observations[4]) is None
 
 
+def test_a_commit_in_a_slow_transfer_waits_for_its_quorum(tmp_path: Path) -> None:
+    """What is looked at when NEWLEADER is seen is held against what was acknowledged when it was seen itself."""
+    lines = sample()
+    began = where(lines, 2, kind="DIFF")
+    zxid, connection = lines[began]["zxid"], lines[began]["connection"]
+    lines[began]["zxid"] = zxid - 1  # the last of what is carried is outstanding, and committed meanwhile
+    carried = where(lines, kind="PROPOSAL", zxid=zxid, connection=connection)
+    for kind in ("COMMIT", "ACK"):
+        k = where(lines, kind=kind, zxid=zxid)
+        assert lines[k]["connection"] != connection
+        lines.insert(carried - 1, lines.pop(k))
+        carried -= 1
+    carried = where(lines, kind="PROPOSAL", zxid=zxid, connection=connection)
+    slow = asked(tmp_path, lines)
+    assert (slow.verdict, slow.slow_transfers) == (EXPLAINED, 1), slow.reasons
+    transfer = lines[carried : carried + 2]
+    assert [x["kind"] for x in transfer] == ["PROPOSAL", "COMMIT"]
+    del lines[carried : carried + 2]
+    lines[carried - 2 : carried - 2] = transfer  # now before the ACK
+    early = asked(tmp_path, lines)
+    assert early.verdict == NOT_EXPLAINED
+    assert early.at is not None
+    assert early.at.fields["connection"] == connection
+    assert early.at.told().startswith(f"COMMIT {zxid:#x}")
+    assert "not acknowledged by a quorum" in early.reasons[0]
+
+
 def test_what_a_killed_server_starts_with_is_looked_up(tmp_path: Path) -> None:
     """In its ACKEPOCH, or in what it sends as a leader before its epoch is served; else it is not known."""
     record = record_of(tmp_path, sample(TRUNC))
