@@ -206,6 +206,8 @@ def test_the_release_is_the_one_the_record_says(tmp_path: Path) -> None:
     path = put(tmp_path / "record.jsonl", lines)
     assert ConformRequest(record=str(path)).variant_of(read_record(path)) == ""
     assert ConformRequest(record=str(path), release="3.9.2").variant_of(read_record(path)) == "3.9.2"
+    of_settings = ConformRequest(record=str(path), variant="3.5.10,walk").variant_of(read_record(path))
+    assert of_settings == "3.5.10,walk,before-2418"
     with pytest.raises(RequestError, match=r"both: --variant 3\.9\.3,mutant-ack-log"):  # it would be one of 3.9.5
         ConformRequest(record=str(path), release="3.9.3", variant="mutant-ack-log").validate()
     lines[0]["release"] = ""
