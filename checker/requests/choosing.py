@@ -36,7 +36,7 @@ def chosen(task: EngineTask, run: Run) -> tuple[Exploration, int, str]:
         return because(run(here(task)), f"this machine: {why}")
     first = run(replace(here(task, kept=False), limits=first_limits(task.limits)))
     if not outgrown(first[0], task.limits):
-        return because(first, f"this machine: at most {SMALL:,} states, for which no cluster is reached")
+        return because(first, f"this machine: it ended within {SMALL:,} states, for which no cluster is reached")
     cores = available_cores()
     # an address can be written to from Spark alone
     rather = None if "://" in task.request.checkpoint else cores
@@ -50,7 +50,9 @@ def chosen(task: EngineTask, run: Run) -> tuple[Exploration, int, str]:
     if rather is None:
         return because(found, "the cluster: this machine writes no checkpoint to an address")
     account = found[0].account
-    return because(found, recorded().why_worth(account.cores, cores) if account is not None else "the cluster")
+    if account is None:
+        return because(found, "the cluster")
+    return because(found, recorded(account.bits).why_worth(account.cores, cores))  # by which it was decided
 
 
 def here(task: EngineTask, kept: bool = True) -> EngineTask:

@@ -49,10 +49,11 @@ class ConformRequest(Request):
         Raises:
             RequestError: nothing says which, or there is no text of that release.
         """
-        from checker.zookeeper.releases import variant_of
+        from checker.zookeeper.releases import variant_of, with_settings
+        from zabspec.protocols.registry import PROTOCOLS
 
         if self.variant:
-            return self.variant
+            return with_settings(PROTOCOLS["zookeeper"], self.variant)
         release = self.release or record.release
         if not release:
             raise RequestError("the record does not say of which release it is: --release NUMBER")

@@ -75,11 +75,10 @@ class ModelRequest(Request):
         ours: dict[str, Any] = {name: n for name, n in self.budgets.items() if name in BUDGETS}
         own = ",".join(f"{name}={n}" for name, n in self.budgets.items() if name not in BUDGETS)
         try:
-            if self.release:
-                from checker.zookeeper.releases import of_settings, variant_of
+            if self.release or protocol.declared.releases:
+                from checker.zookeeper.releases import with_settings
 
-                more = of_settings(self.release, variant)
-                variant = ",".join(filter(None, (variant_of(protocol.name, self.release), variant, *more)))
+                variant = with_settings(protocol, variant, self.release)
             return Configuration(
                 protocol=self.protocol,
                 variant=protocol.combined(variant, self.repair),

@@ -66,9 +66,10 @@ class ServersRequest(Request):
 
     def variant_for(self, release: str) -> str:
         """Return the variant that the servers of a release are compared with."""
-        from checker.zookeeper.releases import variant_of
+        from checker.zookeeper.releases import variant_of, with_settings
+        from zabspec.protocols.registry import PROTOCOLS
 
-        return self.variant or variant_of("zookeeper", release)
+        return with_settings(PROTOCOLS["zookeeper"], self.variant) or variant_of("zookeeper", release)
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,11 @@ def answer(request: ReenactRequest, watch: Reenacting | None = None) -> Reenacte
     release = request.release or release_of("zookeeper", given.configuration.variant)
     left_out = (request.without or decisive(given)) if request.control else 0
     try:
-        variant = request.variant or settled(request.variant_for(release), release, given.configuration.variant)
+        variant = (
+            request.variant_for(release)
+            if request.variant
+            else settled(request.variant_for(release), release, given.configuration.variant)
+        )
         plan = plan_for(given, variant, left_out)
         real = replace(request.found(release), settings=settings_for(plan.configuration.variant))
         done = Reenacted(plan, new_folder(Path(request.output) if request.output else path.with_suffix(f".{release}")))

@@ -85,6 +85,7 @@ class SimulateRequest(Request):
         Raises:
             RequestError, ConfigError: there is no such run.
         """
+        from checker.zookeeper.releases import with_settings
         from zabspec.authoring.quorums import system_for
         from zabspec.roles import roles_of
         from zabspec.simulator.run import Run
@@ -110,7 +111,7 @@ class SimulateRequest(Request):
             tuple((a, b) for a, b in pairs(self.partition) if 0 <= a < nodes and 0 <= b < nodes),
             tuple(faults(self)),
             protocol=self.protocol,
-            variant=protocol.combined(self.variant, self.repair),
+            variant=protocol.combined(with_settings(protocol, self.variant), self.repair),
             network=self.network,
             oracle=self.oracle,
             budgets=amounts,

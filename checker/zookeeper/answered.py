@@ -9,7 +9,7 @@ from checker.ending import HELD, NO_VERDICT, VIOLATED
 from checker.report.promises import PAGE
 from checker.report.result import Part, StatedResult, Table, Verdict, Words
 from checker.zookeeper.record import MERGED
-from checker.zookeeper.story import headline, methods, story
+from checker.zookeeper.story import asked, headline, methods, settings, story
 
 if TYPE_CHECKING:
     from checker.zookeeper.record import RowOutcome
@@ -81,7 +81,8 @@ def row_object(one: RowOutcome) -> dict[str, Any]:
     """Return a row for machines."""
     row, a, b = one.row, one.without, one.repaired
     return {
-        "row": f"ZK-{row.issue}", "release": row.release, "property": row.breaks, "depth": a.depth or None,
+        "row": f"ZK-{row.issue}", "release": row.number or row.release, "settings": settings(row),
+        "property": row.breaks, "depth": a.depth or None,
         "states": a.states, "fix": list(row.fix), "depth_with_fix": b.depth or None, "states_with_fix": b.states,
         "reproduced": one.found, "as_recorded": one.as_recorded if one.recorded else None, "undecided": one.undecided,
     }  # fmt: skip
@@ -100,6 +101,6 @@ def told(one: RowOutcome) -> tuple[str, ...]:
     state += "" if one.recorded else ", not on record"
     state = "no verdict" if one.undecided else state
     return (
-        f"ZK-{row.issue}", row.release, row.breaks, str(a.depth) if a.depth else a.trouble or "holds", f"{a.states:,}",
+        f"ZK-{row.issue}", asked(row), row.breaks, str(a.depth) if a.depth else a.trouble or "holds", f"{a.states:,}",
         f"{a.seconds:.1f}", ",".join(row.fix), verdict, f"{b.states:,}", row.published, state,
     )  # fmt: skip

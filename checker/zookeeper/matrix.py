@@ -71,7 +71,10 @@ def of_release(row: Row, number: str) -> Row:
         ConfigError: there is no such release.
     """
     release = variant_of(PROTOCOL, number) or NEWEST
-    return row if release == row.release else replace(row, release=release, others=repairs_of(row), published="")
+    same = settled("", number, row.settings) == settled("", release, row.settings)
+    if same and release == row.release:
+        return row
+    return replace(row, release=release, number="" if same else number, others=repairs_of(row), published="")
 
 
 def same_text(release: str, repairs: tuple[str, ...], settings: str = "") -> str:

@@ -85,6 +85,7 @@ def configuration(
     split: bool = True,
     start: str = START,
     settings: str = "",
+    number: str = "",
 ) -> Configuration:
     """A release with repairs.
 
@@ -92,8 +93,9 @@ def configuration(
         split: each step is one by itself; else some are put together.
         start: where runs begin; empty: where nothing has happened.
         settings: variants of settings, as servers have them in production.
+        number: the release by which these are chosen; empty: the same.
     """
-    of_release = settled("" if release == NEWEST else release, release, settings)
+    of_release = settled("" if release == NEWEST else release, number or release, settings)
     variants = [*([of_release] if of_release else []), *([] if split else [MERGED])]
     variant = PROTOCOLS[PROTOCOL].combined(",".join(variants), ",".join(repairs))
     own = [name for name in PROTOCOLS[PROTOCOL].budgets if name in ("elections", "proposals", "write_errors")]
@@ -132,8 +134,8 @@ def ask(row: Row, seconds: float | None, split: bool = False, recorded: bool = T
         split: of the text that has each step by itself, which has several times as many states.
     """
     budget = USUAL | row.budget
-    broken = configuration(row.release, row.others, budget, split, row.start, row.settings)
+    broken = configuration(row.release, row.others, budget, split, row.start, row.settings, row.number)
     without = explored(broken, row.breaks, seconds)
-    mended = configuration(row.release, (*row.others, *row.fix), budget, split, row.start, row.settings)
+    mended = configuration(row.release, (*row.others, *row.fix), budget, split, row.start, row.settings, row.number)
     repaired = explored(mended, row.breaks, seconds)
     return RowOutcome(row, without, repaired, split, recorded)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from zabspec.authoring.declaration import ConfigError
-from zabspec.protocols.registry import PROTOCOLS
+from zabspec.protocols.registry import PROTOCOLS, Protocol
 
-__all__ = ["of_settings", "release_of", "settled", "variant_of"]
+__all__ = ["of_settings", "release_of", "settled", "variant_of", "with_settings"]
 
 SETTINGS = ("walk", "walk-large", "hole", "full-disk", "power")
 
@@ -39,15 +39,36 @@ def settled(variant: str, release: str, asked: str) -> str:
         variant: that of the release.
         asked: names of variants, those of settings among them.
     """
-    names = [name for name in asked.split(",") if name in SETTINGS]
+    names = [name for name in names_of(asked) if name in SETTINGS]
     if before(release, 3, 9, 4) and "hole" in names:
         names.remove("hole")
     return ",".join(name for name in (variant, *names, *of_settings(release, ",".join(names))) if name)
 
 
+def with_settings(protocol: Protocol, variant: str, release: str = "") -> str:
+    """Return a variant with what its release does otherwise with the settings that it names.
+
+    Args:
+        variant: as `--variant` takes it: names with `,` or `+`, that of a release perhaps among them.
+        release: by its number, where the variant does not name it.
+
+    Raises:
+        ConfigError: the protocol has no releases, or not this one.
+    """
+    of_release = variant_of(protocol.name, release) if release else ""
+    named = [name for name in protocol.declared.releases if name and name in names_of(variant)]
+    more = of_settings(release, variant) if release else [n for one in named for n in of_settings(one, variant)]
+    return ",".join(filter(None, (of_release, variant, *more)))
+
+
+def names_of(variant: str) -> list[str]:
+    """Return the names in a variant."""
+    return [name.strip() for name in variant.replace("+", ",").split(",")]
+
+
 def of_settings(release: str, asked: str) -> tuple[str, ...]:
     """What a release does otherwise with settings that are asked for, as variants that are not asked for yet."""
-    names, more = asked.split(","), []
+    names, more = names_of(asked), []
     if {"walk", "walk-large"} & {*names} and before(release, 3, 6):
         more.append("before-2418")
     if "power" in names and before(release, 3, 5, 10):

@@ -36,7 +36,9 @@ class Row:
         held: whether with its fix it holds within the same budget, as recorded.
         published: what others have published of it: seconds, depth, states.
         start: where its runs begin; empty: where nothing has happened.
-        settings: variants of settings that it needs, which servers have by default and the text has where it is asked.
+        settings: variants of settings that it needs, and that the text has where it is asked.
+        number: the release that is asked, where it does otherwise with these than the one whose text it has; empty: it
+            does not.
     """
 
     issue: str
@@ -53,6 +55,7 @@ class Row:
     published: str = ""
     start: str = "established"
     settings: str = ""
+    number: str = ""
 
 
 def others(*without: str, also: tuple[str, ...] = ()) -> tuple[str, ...]:

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING
 
 from checker.report.result import plural
 from checker.zookeeper.record import PROTOCOL
+from checker.zookeeper.releases import settled
 from invariants import properties_of, property_named
 from traces.pictures.words import words_of
 from zabspec.protocols.registry import PROTOCOLS
 
 if TYPE_CHECKING:
     from checker.zookeeper.record import RowOutcome
+    from checker.zookeeper.rows import Row
     from traces import Trace
 
-__all__ = ["headline", "methods", "story"]
+__all__ = ["asked", "headline", "methods", "settings", "story"]
 
 TRACKER = "https://issues.apache.org/jira/browse/ZOOKEEPER-"
 # What a client may see of a violation, by property: no more than the property's statement implies.
@@ -30,6 +32,8 @@ CLIENTS = {
     "one-leader-an-epoch": "two leaders are established in one epoch: different transactions may get one zxid",
     "epoch-is-on-a-quorum": "a leader is established in an epoch that no quorum has on its disks: it may begin again",
     "starts-again": "nothing at once: a server that has crashed cannot start, so the ensemble has one server less",
+    "epoch-has-its-history": "nothing at once: a server is in the newest epoch without what its leader began with; it "
+    "may be elected by that epoch, and what a client has read is lost",
     "no-stop": "nothing is lost: a server stops for a packet that its peer may send: the ensemble has one server less",
     "answers-count": "nothing is lost: a leader takes another packet for the answer to NEWLEADER, and may wait for it",
 }
@@ -42,6 +46,8 @@ def story(one: RowOutcome) -> list[tuple[str, str]]:
     numbers = protocol.declared.releases.get(row.release) or next(
         (all_of for all_of in protocol.declared.releases.values() if row.release in all_of), (row.release,)
     )
+    alike = settled("", row.number or row.release, row.settings)
+    numbers = tuple(n for n in numbers if settled("", n, row.settings) == alike)
     known = protocol.variants
     out = [("bug", f"ZOOKEEPER-{row.issue}" if row.issue.isdigit() else f"{row.issue}, found here, and in no tracker")]
     if row.issue.isdigit():
@@ -50,7 +56,7 @@ def story(one: RowOutcome) -> list[tuple[str, str]]:
     out += [
         ("property that breaks", f"{row.breaks}: {' '.join(prop.statement.split())}"),
         ("rule that is broken", row.split),
-        ("release asked", row.release + (f" (as {', '.join(numbers)})" if len(numbers) > 1 else "")),
+        ("release asked", asked(row) + (f" (as {', '.join(numbers)})" if len(numbers) > 1 else "")),
         ("other fixes in it", ", ".join(row.others)),
         ("its fix", "; ".join(f"{name}: {known[name].summary}" for name in row.fix)),
         ("without its fix" if one.recorded else "as it is", said(one, False)),
@@ -62,13 +68,26 @@ def story(one: RowOutcome) -> list[tuple[str, str]]:
 def headline(one: RowOutcome) -> str:
     """Return the answer in a sentence: whether the release has the bug, and what its fix changes."""
     row, known = one.row, PROTOCOLS[PROTOCOL].variants
-    start = f"ZK-{row.issue} in {row.release} with {plural(len(row.others), 'other fix')}"
+    start = (
+        f"ZK-{row.issue} in {asked(row)}{' and' if settings(row) else ' with'} {plural(len(row.others), 'other fix')}"
+    )
     if one.without.trouble:
         return f"{start}: no verdict: {one.without.trouble}"
     if not one.without.depth:
         return f"{start}: not there: {row.breaks} {said(one, False)}"
     fix = "; ".join(f"{name}: {known[name].summary}" for name in row.fix)
     return f"{start}: {row.breaks} {said(one, False)}; with its own fix ({fix}) it {said(one, True)}"
+
+
+def settings(row: Row) -> list[str]:
+    """Return the settings of a row that the release asked has."""
+    has = settled("", row.number or row.release, row.settings).split(",")
+    return [name for name in row.settings.split(",") if name and name in has]
+
+
+def asked(row: Row) -> str:
+    """Return the release that is asked, with its settings: a row is of no server without them."""
+    return (row.number or row.release) + (f" with {', '.join(settings(row))}" if settings(row) else "")
 
 
 def said(one: RowOutcome, fixed: bool) -> str:

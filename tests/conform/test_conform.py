@@ -206,6 +206,8 @@ def test_the_release_is_the_one_the_record_says(tmp_path: Path) -> None:
     path = put(tmp_path / "record.jsonl", lines)
     assert ConformRequest(record=str(path)).variant_of(read_record(path)) == ""
     assert ConformRequest(record=str(path), release="3.9.2").variant_of(read_record(path)) == "3.9.2"
+    of_settings = ConformRequest(record=str(path), variant="3.5.10,walk").variant_of(read_record(path))
+    assert of_settings == "3.5.10,walk,before-2418"
     with pytest.raises(RequestError, match=r"both: --variant 3\.9\.3,mutant-ack-log"):  # it would be one of 3.9.5
         ConformRequest(record=str(path), release="3.9.3", variant="mutant-ack-log").validate()
     lines[0]["release"] = ""
@@ -302,6 +304,33 @@ def test_a_transfer_may_go_on_while_the_leader_commits(tmp_path: Path) -> None:
     assert with_transfer_later(answered, answered.observations[5]) is None
     broken_off = seen(slow[:4])
     assert with_transfer_later(broken_off, broken_off.observations[4]) is None
+
+
+def test_a_commit_in_a_slow_transfer_waits_for_its_quorum(tmp_path: Path) -> None:
+    """What is looked at when NEWLEADER is seen is held against what was acknowledged when it was seen itself."""
+    lines = sample()
+    began = where(lines, 2, kind="DIFF")
+    zxid, connection = lines[began]["zxid"], lines[began]["connection"]
+    lines[began]["zxid"] = zxid - 1  # the last of what is carried is outstanding, and committed meanwhile
+    carried = where(lines, kind="PROPOSAL", zxid=zxid, connection=connection)
+    for kind in ("COMMIT", "ACK"):
+        k = where(lines, kind=kind, zxid=zxid)
+        assert lines[k]["connection"] != connection
+        lines.insert(carried - 1, lines.pop(k))
+        carried -= 1
+    carried = where(lines, kind="PROPOSAL", zxid=zxid, connection=connection)
+    slow = asked(tmp_path, lines)
+    assert (slow.verdict, slow.slow_transfers) == (EXPLAINED, 1), slow.reasons
+    transfer = lines[carried : carried + 2]
+    assert [x["kind"] for x in transfer] == ["PROPOSAL", "COMMIT"]
+    del lines[carried : carried + 2]
+    lines[carried - 2 : carried - 2] = transfer  # now before the ACK
+    early = asked(tmp_path, lines)
+    assert early.verdict == NOT_EXPLAINED
+    assert early.at is not None
+    assert early.at.fields["connection"] == connection
+    assert early.at.told().startswith(f"COMMIT {zxid:#x}")
+    assert "not acknowledged by a quorum" in early.reasons[0]
 
 
 def test_what_a_killed_server_starts_with_is_looked_up(tmp_path: Path) -> None:

@@ -189,7 +189,7 @@ def test_without_a_cluster_this_machine_explores() -> None:
     assert found["engine"]["chosen"].startswith("this machine: local[2] is no cluster, and below ")
     assert recorded().alone(breadth_first.available_cores()) in found["engine"]["chosen"]
     small = explored(master=CLUSTER, checkpoint="levels").as_json()  # nobody answers there
-    assert small["engine"]["chosen"] == "this machine: at most 500,000 states, for which no cluster is reached"
+    assert small["engine"]["chosen"] == "this machine: it ended within 500,000 states, for which no cluster is reached"
     assert small["states"] == found["states"]
     named = answer(ExploreRequest(MODEL, properties=("agreement",), trace=None)).as_json()
     assert "chosen" not in named["engine"]
@@ -200,7 +200,7 @@ def test_without_a_cluster_this_machine_explores() -> None:
 def test_a_large_model_goes_to_a_cluster_that_is_worth_it(monkeypatch: pytest.MonkeyPatch, worth: bool) -> None:
     monkeypatch.setattr(narrowing, "SMALL", 100)
     asked: list[EngineTask] = []
-    there = Exploration((), engine="spark", levels=[1], account=Account(Usage(), 0, (1,), 99, 4, 64))
+    there = Exploration((), engine="spark", levels=[1], account=Account(Usage(), 0, (1,), 99, 4, 128))
 
     def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
         asked.append(task)
@@ -215,7 +215,8 @@ def test_a_large_model_goes_to_a_cluster_that_is_worth_it(monkeypatch: pytest.Mo
     assert [(task.request.engine, task.rather_than) for task in asked] == [("spark", cores)]
     r = found.exploration
     assert r.engine == ("spark" if worth else "compiled")
-    assert r.chosen == (recorded().why_worth(99, cores) if worth else "this machine: the cluster is small")
+    assert recorded(128).why_worth(99, cores) != recorded().why_worth(99, cores)
+    assert r.chosen == (recorded(128).why_worth(99, cores) if worth else "this machine: the cluster is small")
     assert watch.notes == ([] if worth else [r.chosen])
     if worth:
         explored(master=CLUSTER, checkpoint="hdfs://name/zab")  # which this machine cannot write to

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from checker.requests.model import ModelRequest
+from checker.requests.reenact import ServersRequest
+from checker.requests.simulate import SimulateRequest
 from checker.zookeeper.record import ask, configuration
 from checker.zookeeper.releases import settled
 from checker.zookeeper.rows import ROWS
@@ -250,6 +252,19 @@ def test_settings_are_those_of_a_release() -> None:
     asked = ModelRequest(protocol="zookeeper", variant="walk", release="3.5.10").configuration()
     assert asked.variant.split(",")[:3] == ["3.5.10", "walk", "before-2418"]
     assert "before-2418" in configuration("3.5.10", (), {}, settings="walk").variant
+    named = [
+        ("walk", "3.5.10"),
+        ("3.5.10,walk", ""),
+        ("3.5.10+walk", ""),
+        ("power+walk", "3.5.10"),
+        ("power, walk", "3.5.10"),
+    ]
+    for variant, release in named:
+        of_release = ModelRequest(protocol="zookeeper", variant=variant, release=release).configuration().variant
+        assert "before-2418" in of_release.split(","), (variant, release)
+    assert "before-2872" in ModelRequest(protocol="zookeeper", variant="3.5.3,power").configuration().variant
+    assert "before-2307" in SimulateRequest(protocol="zookeeper", variant="3.6.0,full-disk").run().variant
+    assert ServersRequest(variant="3.6.0,full-disk").variant_for("3.6.0") == "3.6.0,full-disk,before-2307"
     assert [settings_for(v) for v in ("3.9.2", "3.9.2,walk")] == [NO_WALK, ()]
     with pytest.raises(Cannot, match="hundreds of megabytes"):
         settings_for("3.9.2,walk-large")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from checker.zookeeper.matrix import of_release
-from checker.zookeeper.record import Outcome
+from checker.zookeeper.record import Outcome, ask
 from checker.zookeeper.rows import ROWS
-from checker.zookeeper.story import CLIENTS
+from checker.zookeeper.story import CLIENTS, asked, headline, story
 from invariants import properties_of
 from tests.commands.running import assert_refused, run
 from traces import read_trace, to_text
@@ -116,3 +116,40 @@ def test_a_row_is_asked_of_another_release(folder: Path, monkeypatch: pytest.Mon
     assert run("zookeeper", ROW).exit_code == 1  # what is on record of its own release is another outcome
     assert_refused(run("zookeeper", ROW, "--release", "3.9.99"), "there is no release '3.9.99' in this text")
     assert_refused(run("zookeeper", "--matrix", "m", "--release", "3.9.1"), "--matrix asks every row of every release")
+
+
+@pytest.mark.parametrize(
+    ("issue", "release", "has", "unlike"),
+    [
+        ("2872", "3.5.9", "before-2872", "3.6.2"),
+        ("2307", "3.5.9", "", "3.6.2"),
+        ("2307", "3.5.7", "before-2307", "3.5.8"),
+        ("3701", "3.5.6", "before-3701", "3.5.7"),
+        ("2418", "3.5.9", "before-2418", "3.6.0"),
+        ("2418", "3.6.0", "", "3.5.9"),
+    ],
+)
+def test_a_row_of_settings_is_asked_of_the_release_itself(
+    issue: str, release: str, has: str, unlike: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A text stands for several releases, and with a setting these may differ."""
+    texts: list[str] = []
+
+    def explored(c: Configuration, name: str, seconds: float | None) -> Outcome:
+        texts.append(c.variant)
+        return Outcome(0, 1234, 0.1, True, "", None)
+
+    monkeypatch.setattr("checker.zookeeper.record.explored", explored)
+    row = next(r for r in ROWS if r.issue == issue)
+    one = ask(of_release(row, release), None)
+    assert ",".join(x for x in texts[0].split(",") if x == f"before-{issue}") == has
+    assert f" with {row.settings} and " in headline(one)
+    numbers = next(text for name, text in story(one) if name == "release asked")
+    assert release in numbers
+    assert unlike not in numbers
+
+
+def test_a_setting_that_a_release_has_not_is_not_named() -> None:
+    row = next(r for r in ROWS if r.issue == "hole")
+    assert asked(row) == "3.9.4 with hole"
+    assert asked(of_release(row, "3.9.3")) == "3.9.3"

@@ -80,11 +80,11 @@ def conformed(
     if (why := no_room(record)) is not None:
         out.why = why
         return out
-    text = text_of(record, variant)
+    text, early = text_of(record, variant), early_commits(record)
     search, failure = searched(record, text, out, end, say)
     while failure is not None and (later := with_transfer_later(record, failure.observation)) is not None:
         again = Conformed(total=out.total)
-        found, other = searched(later, text, again, end, say)
+        found, other = searched(later, text, again, end, say, early)
         out.states += again.states
         if again.explained <= out.explained:
             break
@@ -101,16 +101,21 @@ def conformed(
 
 
 def searched(
-    record: Record, text: Text, out: Conformed, end: Deadline | None, say: Callable[[int, int], None]
-) -> tuple[Search, Failure | None]:
+    record: Record, text: Text, out: Conformed, end: Deadline | None, say: Callable[[int, int], None],
+    early: frozenset[int] = frozenset(),
+) -> tuple[Search, Failure | None]:  # fmt: skip
     """A narrow search, then, if that is not the same, one that is not, then one with a disk that may have stalled. What
-    the last one cannot say for the number of its states, the one before it has said."""
-    search, failure = one_search(record, text, out, (True, LAG), end, say)
+    the last one cannot say for the number of its states, the one before it has said.
+
+    Args:
+        early: lines of COMMITs that nothing explains, wherever a transfer is looked at.
+    """
+    search, failure = one_search(record, text, out, (True, LAG), end, say, early)
     if is_unexplained(failure, out, end) and not search.drains:
-        search, failure = one_search(record, text, out, (False, LAG), end, say)
+        search, failure = one_search(record, text, out, (False, LAG), end, say, early)
     if is_unexplained(failure, out, end):
         before = replace(out)
-        other, later = one_search(record, text, out, (False, STALLED), end, say)
+        other, later = one_search(record, text, out, (False, STALLED), end, say, early)
         if later is not None or not out.why or failure is None:
             return other, later
         out.why, out.explained, out.unjudged, out.widest = before.why, before.explained, before.unjudged, before.widest
@@ -124,12 +129,12 @@ def is_unexplained(failure: Failure | None, out: Conformed, end: Deadline | None
 
 def one_search(
     record: Record, text: Text, out: Conformed, how: tuple[bool, int], end: Deadline | None,
-    say: Callable[[int, int], None],
+    say: Callable[[int, int], None], early: frozenset[int],
 ) -> tuple[Search, Failure | None]:  # fmt: skip
     search, failure = Search(record, text, *how), None
     out.why = ""
     try:
-        failure = gone_through(search, record, out, end, say)
+        failure = gone_through(search, record, out, end, say, early)
     except TooMany as problem:
         out.why = str(problem)
     out.unjudged, out.widest = len(search.unjudged), search.widest
@@ -162,15 +167,41 @@ def with_transfer_later(record: Record, at: Observation) -> Record | None:
     return None if order == seen else replace(record, observations=order)
 
 
+def early_commits(record: Record) -> frozenset[int]:
+    """The lines of the COMMITs of a leader's own proposals that were seen before a quorum had acknowledged them.
+
+    An ACK is seen before the leader has it, and a COMMIT after it was sent; so no server sends one of these. The search
+    says so by itself where it looks at a packet in its place, not where it looks at a transfer when NEWLEADER is seen.
+    """
+    smallest = len(record.servers) // 2 + 1
+    led: dict[int, int] = {}
+    by: dict[tuple[int, int], set[int]] = {}
+    out = set()
+    for o in record.observations:
+        if o.what != "packet":
+            continue
+        if o.kind == "LEADERINFO":
+            led[o.connection] = o.zxid >> 32
+        elif o.kind == "ACK" and o.up:
+            by.setdefault((o.leader, o.zxid), set()).add(o.follower)
+        elif o.kind == "COMMIT" and not o.up and led.get(o.connection) == o.zxid >> 32:
+            if len(by.get((o.leader, o.zxid), set())) + 1 < smallest:  # and the leader, whose own nobody sees
+                out.add(o.number)
+    return frozenset(out)
+
+
 def gone_through(
-    search: Search, record: Record, out: Conformed, end: Deadline | None, say: Callable[[int, int], None]
-) -> Failure | None:
+    search: Search, record: Record, out: Conformed, end: Deadline | None, say: Callable[[int, int], None],
+    early: frozenset[int],
+) -> Failure | None:  # fmt: skip
     """All observations, or up to the first that nothing explains."""
     for k, o in enumerate(record.observations):
         if end is not None and end.over():
             out.why = f"the time is over at line {o.number}"
             return None
         say(k, out.total)
+        if o.number in early:
+            return Failure(o, states=[n.state for n in search.nodes], early=True)
         if (failure := search.see(o, k)) is not None:
             return failure
         out.explained = k + 1
@@ -358,6 +389,8 @@ class Replay:
 
 def reasons(search: Search, failure: Failure) -> list[str]:
     """What the text could have done in its place, and why it cannot do what was seen."""
+    if failure.early:
+        return [f"{failure.observation.zxid:#x} was not acknowledged by a quorum before it was seen"]
     out = [f"instead the model has {said}" for said in sorted(failure.instead)[:5]]
     if len(failure.instead) > 5:
         out.append(f"and {len(failure.instead) - 5} others")

@@ -76,11 +76,13 @@ class Failure:
 
     Attributes:
         instead: what the model could have sent in its place. states: those that explain all before it.
+        early: it is a COMMIT that was seen before the acknowledgements that it takes.
     """
 
     observation: Observation
     instead: set[str] = field(default_factory=set)
     states: list[Unbounded] = field(default_factory=list)
+    early: bool = False
 
 
 Skip = Callable[[Unbounded, int], bool]  # whether a step need not be looked at
