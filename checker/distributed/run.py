@@ -10,7 +10,7 @@ from checker.distributed.account import Account
 from checker.distributed.checkpoint import Checkpoint, Level, Refused, check_same, files_of
 from checker.distributed.cluster import Cluster
 from checker.distributed.code import ExplorationTask, Reduction, made_for
-from checker.distributed.costs import NotWorth, recorded
+from checker.distributed.costs import Costs, NotWorth, recorded
 from checker.distributed.explore import Progress, SparkExplorer
 from checker.distributed.files import Damaged, StorageError
 from checker.distributed.fingerprints import MOST_PARTS
@@ -96,15 +96,8 @@ def explore_on_spark(
             with session(request.master, brief=True, conf=request.conf, attempts=ATTEMPTS) as spark:
                 cluster = Cluster(spark)
                 cores, costs = cluster.cores(), recorded(question.bits)
-                why = (
-                    ""
-                    if request.rather_than is None
-                    else costs.why_not_worth(cores, request.rather_than, limits.max_states)
-                )
-                if why:
-                    raise NotWorth(why)
                 if request.rather_than is not None:
-                    note(costs.why_worth(cores, request.rather_than))
+                    note(worth(costs, cores, request.rather_than, limits.max_states))
                 if level is None:
                     question = replace(question, parts=usual_parts(cores))
                 else:
@@ -131,6 +124,21 @@ def explore_on_spark(
                 found.usage, found.memory, levels, cores, question.parts, question.bits, forecasting.said
             )
         return found, asymmetry
+
+
+def worth(costs: Costs, cores: int, here: int, states: int | None) -> str:
+    """Return why a cluster is faster than this machine.
+
+    Args:
+        cores: of the cluster; `here`: of this machine.
+        states: the most that there can be; None: nobody knows.
+
+    Raises:
+        NotWorth: it is not.
+    """
+    if why := costs.why_not_worth(cores, here, states):
+        raise NotWorth(why)
+    return costs.why_worth(cores, here)
 
 
 @dataclass
