@@ -1,4 +1,4 @@
-"""How long a search takes to find what each unsafe variant of zab breaks: the table of docs/search.md.
+"""How long a search takes to find what each unsafe variant of zab breaks: the table of benchmarks/results/search.md.
 
     python benchmarks/search.py --seeds 20 --first 3000 --modes random swarm best
 

@@ -487,9 +487,14 @@ def judge(table: str | PathLike[str], **options: Unpack[Judging]) -> Judged:
 
 
 def causal_graph(run: AnyRun, relation: str = "broadcasts", number: int | None = None) -> nx.DiGraph[int]:
-    """Return the events of a run and what happens before what, as a graph of `networkx` (docs/causality.md).
+    """Return the events of a run and what happens before what, as a graph of `networkx`.
 
-    There is a path from one event to another if and only if the first happens before the second.
+    There is a path from one event to another if and only if the first happens before the second. A trace and a
+    simulated run have both relations. An event table has `broadcasts`, up to 200,000 broadcasts and deliveries: a
+    receipt does not say which message it is of. Text logs have proposals and commits, and no messages; `assumed` marks
+    the commits that no line states: those a server has from a synchronization. `graph["incomplete"]` lists what the
+    source leaves out: a broadcast of an unknown process has no edge from earlier events of that process.
+    docs/how-to/traces-and-pictures.md has an example.
 
     Args:
         run: a trace or its file, an answer of `simulate` or its run, an event table, or the paths of text logs of
@@ -508,10 +513,18 @@ def causal_graph(run: AnyRun, relation: str = "broadcasts", number: int | None =
 
 
 def state_graph(protocol: AnyProtocol = "zab", **options: Unpack[Graphing]) -> nx.DiGraph[int]:
-    """Return the states of a protocol and the steps between them, as a graph of `networkx` (docs/graph.md).
+    """Return the states of a protocol and the steps between them, as a graph of `networkx`.
 
-    `checker.graph.questions` has what can be asked of it. Nothing is left out but what lies beyond `depth`. With
-    symmetry, which is on unless `symmetry=False` or the protocol tells processes apart, a node is an orbit.
+    `checker.graph.questions` evaluates it; docs/how-to/traces-and-pictures.md has an example. Nothing is left out but
+    what lies beyond `depth`. With symmetry, which is on unless `symmetry=False` or the protocol distinguishes
+    processes, a node is an orbit: it represents all renamings of its states.
+
+    - A node is a state, numbered by discovery from 0: `depth`, `expanded` (its steps are in the graph), `violates`,
+      `spent` (what every run to it has spent of the graph's `budgets`), `fingerprint`.
+    - An edge is one step or several: `steps`, by name, `violates`, and `violates_always`, the properties that all of
+      them violate.
+    - The graph has `complete`, `depth` if it is cut, `symmetry`, `symmetry_off` (why it is off), `properties`,
+      `not_judged`, `budgets`.
 
     Args:
         protocol: as `explore` takes it.

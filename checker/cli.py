@@ -17,7 +17,16 @@ import click
 
 from checker.commands import completing
 from checker.commands import shared_options as shared
-from checker.commands.common import HELD, PATH, VERSION, Answer, Commands, at_least, budget_options, seconds
+from checker.commands.common import (
+    HELD,
+    PATH_OR_ADDRESS,
+    VERSION,
+    Answer,
+    Commands,
+    at_least,
+    budget_options,
+    seconds,
+)
 from checker.commands.explore import explore
 from checker.commands.publishing import format_options
 from checker.requests.exploration import EVIDENCE
@@ -116,12 +125,14 @@ Examples:
 @shared.named(
     "--engine",
     "NAME",
-    "compiled, interpret (slow, plain Python), spark, or auto: spark if a cluster is faster (docs/distributed.md).",
+    "compiled, interpret (slow, plain Python), spark, or auto: spark if a cluster is faster (how-to/large-models.md).",
     completing.engines("compiled", "interpret", "spark", "auto"),
     "compiled",
 )
 @click.option("--master", metavar="URL", help="With --engine spark or auto: where, as Spark names it (local[*]).")
-@click.option("--checkpoint", type=PATH, metavar="DIR", help="A folder that every level is kept in, to go on from.")
+@click.option(
+    "--checkpoint", type=PATH_OR_ADDRESS, metavar="DIR", help="A folder that every level is kept in, to go on from."
+)
 @click.option("--resume", is_flag=True, help="With --checkpoint: go on from the last whole level there.")
 @click.option(
     "--fingerprint",
@@ -133,7 +144,7 @@ Examples:
     "--search",
     type=click.Choice(["random", "swarm", "best"]),
     metavar="HOW",
-    help="Walk at random instead: random, swarm or best (see docs/search.md), for --time-limit, or 60 s.",
+    help="Walk at random (how-to/large-models.md), for --time-limit or 60 s: random, swarm or best.",
 )
 @click.option(
     "--live", is_flag=True, help="Check liveness: with no more faults, does any process wait for ever? (docs/live.md)"

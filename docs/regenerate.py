@@ -9,7 +9,8 @@ A page may write files on its way, which its commands then find; all of it happe
 follows `<!-- write: FILE -->` is added to the end of a file, two lines below; one that follows
 `<!-- write: FILE, before: TEXT -->` is put above the first line that begins so; and in a fence that follows
 `<!-- change: FILE -->` lines that begin with `+ ` stand for those that begin with `- `. `<!-- unpack: ARCHIVE -->`
-unpacks an archive of this repository into that folder.
+unpacks an archive of this repository into that folder. `<!-- files -->` has all commands of a page run there: they
+write files that later ones read.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def regenerated(page: str) -> str:
                     (folder / file).write_text(text, encoding="utf-8")
                 continue
             start, end = block.span("old")
-            inside = folder if files or archives else None
+            inside = folder if files or archives or "<!-- files -->" in page else None
             out += page[at:start] + output_of(block["said"].strip(), block["kind"], inside)
             at = end
     return out + page[at:]

@@ -8,7 +8,7 @@ nothing of each other are delivered in any order, which strict causality does no
     zabcheck --protocol examples/causal_broadcast.py --property strict-causality
     zabcheck --protocol examples/causal_broadcast.py --variant unordered --property dsn-causal-order
 
-`docs/causality.md` compares it with zab.
+`docs/explanation/readings.md` compares it with zab.
 """
 
 from __future__ import annotations

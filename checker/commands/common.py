@@ -43,8 +43,8 @@ from zabspec.signals import SignalHandler
 from zabspec.worlds.steps import BUDGETS
 
 __all__ = [
-    "HELD", "INPUT", "INPUT_OR_FOLDER", "NO_VERDICT", "OWN_BUDGETS_HELP", "PATH", "PROTOCOL_HELP", "VERSION",
-    "VIOLATED", "WRONG", "Answer", "Commands", "NoVerdict", "Subcommand", "at_least", "budget_options",
+    "HELD", "INPUT", "INPUT_OR_FOLDER", "NO_VERDICT", "OWN_BUDGETS_HELP", "PATH", "PATH_OR_ADDRESS", "PROTOCOL_HELP",
+    "VERSION", "VIOLATED", "WRONG", "Answer", "Commands", "NoVerdict", "Subcommand", "at_least", "budget_options",
     "check_writable", "complain", "near", "one_line", "plain", "protocol_named", "seconds", "size", "table",
 ]  # fmt: skip
 
@@ -309,6 +309,19 @@ class LocalPath(click.Path):
 
 
 PATH = LocalPath()
+
+
+class PathOrAddress(LocalPath):
+    """A file or folder of this machine, or an address; whether one can be used there says the request."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return place_of(value)
+        except Unreadable:
+            return str(value)
+
+
+PATH_OR_ADDRESS = PathOrAddress()
 
 
 class InputPath(LocalPath):

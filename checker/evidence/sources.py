@@ -22,7 +22,8 @@ TOP = Path(__file__).resolve().parent.parent.parent  # the packages lie beside e
 
 PACKAGES = ("checker", "invariants", "zabspec")
 REQUESTS = (
-    "checker/requests/bounded.py", "checker/requests/exploration.py", "checker/requests/explore.py",
+    "checker/requests/bounded.py", "checker/requests/choosing.py", "checker/requests/exploration.py",
+    "checker/requests/explore.py",
     "checker/requests/model.py", "checker/requests/properties.py", "checker/requests/quorum_system.py",
     "checker/requests/ready.py", "checker/requests/request.py", "checker/requests/restart.py",
     "checker/requests/running.py", "checker/search/code.py", "checker/search/kernel.py", "checker/search/premises.py",

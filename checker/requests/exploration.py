@@ -9,7 +9,7 @@ from checker.errors import RequestError
 from checker.requests.bounded import BoundedRequest
 from checker.requests.model import protocol_named
 from checker.requests.properties import LITERAL, chosen_properties
-from checker.requests.request import flag, no_address, seconds
+from checker.requests.request import flag, no_address, no_user, seconds
 
 if TYPE_CHECKING:
     from invariants.registry import Property
@@ -82,7 +82,9 @@ class ExploreRequest(BoundedRequest):
             for name in ("threads", "memory_limit"):
                 if getattr(self, name) is not None:
                     raise RequestError(f"{flag(name)} does not go with --engine spark: Spark's own settings say")
+            no_user(self, "checkpoint")
         elif self.engine == "auto":
+            no_address(self, "checkpoint")  # this machine may be the faster one, and keeps no levels elsewhere
             for name in ("threads", "memory_limit", "fingerprint", "resume"):
                 if getattr(self, name):
                     raise RequestError(f"{flag(name)} does not go with --engine auto; name the engine")

@@ -14,7 +14,17 @@ from checker.errors import RequestError
 from zabspec.deprecated import Contradiction, current_keys
 from zabspec.files import without_secrets
 
-__all__ = ["Request", "at_least", "bytes_of", "current_request", "flag", "no_address", "seconds", "solver_seed"]
+__all__ = [
+    "Request",
+    "at_least",
+    "bytes_of",
+    "current_request",
+    "flag",
+    "no_address",
+    "no_user",
+    "seconds",
+    "solver_seed",
+]
 
 # Fields whose flag has another name.
 FLAGS = {
@@ -168,6 +178,19 @@ def no_address(request: Request, *names: str) -> None:
         value = getattr(request, name)
         if "://" in (value or ""):
             said = "this is an address, and not a path of this machine or of a mount"
+            raise RequestError(f"{flag(name)} {without_secrets(value)}: {said}")
+
+
+def no_user(request: Request, *names: str) -> None:
+    """Check that addresses, where given, name no user or password: they would stand in reports and messages.
+
+    Raises:
+        RequestError: one does.
+    """
+    for name in names:
+        value = getattr(request, name) or ""
+        if "://" in value and without_secrets(value) != value.partition("?")[0]:
+            said = "an address with a user or a password is refused, since reports have it; the environment gives them"
             raise RequestError(f"{flag(name)} {without_secrets(value)}: {said}")
 
 

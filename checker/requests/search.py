@@ -38,7 +38,7 @@ class SearchRequest(Request):
 
     Attributes:
         model: what is searched.
-        how: `random`, `swarm` or `best` (docs/search.md).
+        how: `random`, `swarm` or `best` (docs/how-to/large-models.md).
         depth: steps of a walk at most.
         properties: names; none: all that are checked by default.
         keep_going: walk on past a violation, for the other properties.

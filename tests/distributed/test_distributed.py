@@ -35,6 +35,7 @@ from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from checker.cli import main  # noqa: E402
+from checker.commands.common import PATH_OR_ADDRESS  # noqa: E402
 from checker.distributed import absorb, code, expand, keep, workspace  # noqa: E402
 from checker.distributed import checkpoint as checkpoints  # noqa: E402
 from checker.distributed.absorb import run_of, write_run  # noqa: E402
@@ -57,6 +58,7 @@ from checker.distributed.fingerprints import (  # noqa: E402
 )
 from checker.distributed.run import Request, explore_on_spark, usual_parts  # noqa: E402
 from checker.distributed.storage import Damaged, Storage  # noqa: E402
+from checker.errors import RequestError  # noqa: E402
 from checker.explore.breadth_first import Explorer  # noqa: E402
 from checker.explore.compiled import Compiled  # noqa: E402
 from checker.explore.result import Exploration, Limits  # noqa: E402
@@ -473,6 +475,11 @@ def test_a_checkpoint_may_lie_at_an_address(tmp_path: Path) -> None:
     """Whatever pyarrow opens: the request takes it, and a run goes on from it."""
     for where in (f"file://{tmp_path}/levels", "hdfs://name:8020/zab"):
         assert ExploreRequest(ModelRequest(), engine="spark", checkpoint=where).checkpoint == where
+        assert PATH_OR_ADDRESS.convert(where, None, None) == (where if "hdfs" in where else tmp_path / "levels")
+    for where, engine in (("s3://key:word@bucket/zab?scheme=http", "spark"), ("s3://bucket/zab", "auto")):
+        with pytest.raises(RequestError, match=r"^--checkpoint s3://bucket/zab: ") as refused:
+            ExploreRequest(ModelRequest(), engine=engine, checkpoint=where)
+        assert "word" not in str(refused.value).replace("password", "")
     checkpoint = Checkpoint(Storage(f"file://{tmp_path}/levels"))
     checkpoint.storage.create()
     assert not checkpoint.storage.local

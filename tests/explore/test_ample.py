@@ -33,6 +33,7 @@ from checker.requests.running import EngineTask
 from invariants import properties_of
 from tests.copies import copy_of
 from tests.explore.staying_down import stay_down
+from tests.models import much
 from zabspec.language.footprints import Case, Touch
 from zabspec.model import Configuration, Model
 from zabspec.protocols import zab_variants
@@ -261,7 +262,7 @@ def own(code: Narrowing, state: bytes) -> list[int]:
 
 
 @pytest.mark.slow(seconds=4)
-@pytest.mark.parametrize("variant", ["", "no-promise", "history-by-length"])
+@pytest.mark.parametrize("variant", ["", "no-promise", "history-by-length"][: much(3, 2)])
 def test_a_process_on_its_own_is_disturbed_by_nobody(variant: str) -> None:
     code = narrowing(Configuration(nodes=3, txns=2, timeouts=2, crashes=1, losses=0, variant=variant), False)
     tried = 0

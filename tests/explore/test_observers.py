@@ -235,7 +235,7 @@ def test_every_state_goes_on_as_what_stands_for_its_class(timeouts: int) -> None
 
 def protocols() -> list[tuple[str, str]]:
     """Every variant; without ZABCHECK_EVERY the protocols, and variants that break what values break alone."""
-    first = [("zab", ""), ("zab", "equal-epoch"), ("zab", "propose-to-synced-only"), ("ladis", "")]
+    first = [("zab", ""), ("zab", "propose-to-synced-only"), ("ladis", "")]
     every = [(name, v) for name in ("zab", "ladis") for v in ("", *PROTOCOLS[name].variants)]
     ordered = first + [of for of in every if of not in first]
     return ordered[: much(len(ordered), len(first))]

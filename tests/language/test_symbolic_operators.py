@@ -315,8 +315,9 @@ def classes_under(base: type[Any]) -> set[str]:
 def test_every_operator_of_the_language_has_its_mutant() -> None:
     """Listed from the tree and from the front end's tables, so that an operator added later needs one, too."""
     # `PutWord` is of the kernel's memory but for one form, which the next test is about; slots are of its structs
-    # questions and choices of roles are comparisons and sums by another name, for what looks for symmetry
-    elsewhere = {"Builtin", "PutWord", "Slot", "PutSlot", "InRole", "OneOfRole"}
+    # questions and choices of roles and sets are comparisons, sums and choices by another name, for what looks for
+    # symmetry
+    elsewhere = {"Builtin", "PutWord", "Slot", "PutSlot", "InRole", "OneOfRole", "OneOfSet"}
     assert (classes_under(tree.Expr) | classes_under(tree.Stmt)) - elsewhere <= set(MUTANTS)
     powers = {"**"}  # of constants, worked out by the front end
     assert {f"binary {op}" for op in set(expressions.BINARY.values()) - powers} <= set(MUTANTS)

@@ -284,7 +284,7 @@ def anchors(*roots: str) -> set[str]:
 
 
 def test_readings_have_what_the_comments_cite() -> None:
-    lines = (DOCS / "readings.md").read_text(encoding="utf-8").splitlines()
+    lines = (DOCS / "explanation/readings.md").read_text(encoding="utf-8").splitlines()
     cited = anchors("zabspec", "invariants", "checker")
     assert "re-admission" in cited
     assert {f"### {name}" for name in cited} <= set(lines)
@@ -292,7 +292,7 @@ def test_readings_have_what_the_comments_cite() -> None:
 
 @pytest.mark.parametrize("name", sorted({v.variant for v in SAFE}))
 def test_readings_name_the_variant(name: str) -> None:
-    assert f"`{name}`" in (DOCS / "readings.md").read_text(encoding="utf-8")
+    assert f"`{name}`" in (DOCS / "explanation/readings.md").read_text(encoding="utf-8")
 
 
 REJOIN = '''

@@ -218,6 +218,15 @@ def test_which_snapshots_are_lost_with_power(variant: str, mode: int, kept: bool
     assert list(s.snapshot_names[0]) == ([A] if kept or written_back else [])
 
 
+def test_a_snapshot_that_is_forced_later_is_kept() -> None:
+    s, names = leader("power", log=[A])
+    names["take_snapshot"](s, 0)
+    s.role[0], s.sync_mode[0] = FOLLOWING, SNAPS
+    names["take_snapshot"](s, 0)
+    names["lose_unforced"](s, 0)
+    assert list(s.snapshot_names[0]) == [A]
+
+
 @pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("issue", ["2307"])
 def test_rows_of_settings_are_found(issue: str) -> None:

@@ -411,6 +411,11 @@ def is_down(s: Any, p: int) -> bool:
     return s.world.down(s, p)
 
 
+def spend_election(s: Any) -> None:
+    """Spend one of the elections, if the protocol counts them: a start has it behind it (J3)."""
+    s.world.spend_election()
+
+
 forget, choose = _acting("forget"), _acting("choose")
 send, force, durable = _acting("send"), _acting("force"), _acting("durable")
 connect, disconnect = _acting("connect"), _acting("disconnect")

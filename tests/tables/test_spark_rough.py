@@ -313,7 +313,7 @@ def elsewhere(folder: Path, seen: list[Path]) -> Any:
     def made(*_: Any, **__: Any) -> Iterator[Any]:
         seen.extend(Path(os.environ["TMPDIR"]).glob(f"{FOLDER}*/levels"))
         with contextlib.chdir(folder):
-            yield SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=1))
+            yield SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=1, master="local[1]"))
 
     return made
 

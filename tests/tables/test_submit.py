@@ -28,8 +28,7 @@ import pyarrow.parquet as pq
 import zabcheck.__main__ as program
 from tests.commands.running import run
 from tests.standalone import Standalone
-from tests.zookeeper.healthy import healthy, missing_one, with_rest
-from tests.zookeeper.written import ensemble
+from tests.zookeeper.written import ensemble, history, server
 
 PYTHON = "./env/bin/python"  # where executors unpack the archive
 OF_THE_MACHINE = (
@@ -174,8 +173,8 @@ def test_an_exploration_by_spark_submit(submitting: Submitting, tmp_path: Path) 
 @pytest.mark.slow
 def test_an_audit_by_spark_submit(submitting: Submitting, tmp_path: Path) -> None:
     before = len(submitting.applications())
-    s = healthy()
-    folders = [str(p) for p in ensemble(tmp_path, *s, with_rest(missing_one(s)))]
+    txns = history((1, 14), (2, 10), (3, 6))
+    folders = [str(p) for p in ensemble(tmp_path, server(txns), server(txns), server([*txns[:16], *txns[17:]]))]
     local = run("audit", *folders, "--json")
     done = submitting.submit("audit", *folders, "--engine", "spark", "--json")
     assert done.returncode == local.exit_code, done.stderr[-2000:]

@@ -66,7 +66,7 @@ NEEDS = {
     "crossed": Need("", ("def names_one(",), nodes=2, features=frozenset({"crossed"})),
     "timers": Need("", ("@fires(",), nodes=2, features=frozenset({"timers"})),
     "clocks": Need("datagrams", ("clock(",), nodes=2, features=frozenset({"clocks"})),
-    "members": Need("datagrams", ("members=",), nodes=2, features=frozenset({"members"})),
+    "members": Need("datagrams", ("def knows_something(",), nodes=2, features=frozenset({"members"})),
     "binding": Need("", ("def takes_other(",), features=frozenset({"binding"})),
 }
 
@@ -130,7 +130,7 @@ def favoured(seed: int, wanted: Sequence[str]) -> Generated:
             continue
         if "roles" in made.request and any(word in made.text for word in OF_ONE_KIND):
             continue
-        if "members=" in made.text and any(word in made.text for word in OF_MEMBERS):
+        if "members" in need.features and any(word in made.text for word in OF_MEMBERS):
             continue
         if not made.features["order"] and all(word in made.text for word in need.source):
             chosen = network or Random(f"favoured {seed}").choice(NETWORKS[there])
