@@ -1,5 +1,4 @@
-"""The tables of docs/db19.md and results/db19.md: what breaks in the lab's protocol and its repairs, by exploring and
-by sweeping seeded runs.
+"""Print the tables of results/db19.md: what the lab's protocol and its repairs violate, explored and in seeded runs.
 
     python benchmarks/db19.py classes|told|alone|without|repaired [--runs N]
 

@@ -732,7 +732,7 @@ def sweep(folder: str | PathLike[str], **options: Unpack[Sweeping]) -> Swept:
 
 
 def reenact(trace: str | PathLike[str], **options: Unpack[Reenacting]) -> Reenacted:
-    """Play a trace, or the run of a row of the track record, on real ZooKeeper servers (docs/reenact.md).
+    """Play a trace, or the run of a row of the track record, on real ZooKeeper servers (docs/how-to/reenact.md).
 
     Args:
         trace: the file of a trace, or a row, such as `ZK-4394`.

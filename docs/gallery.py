@@ -22,12 +22,15 @@ from checker.ci.result import expected
 from checker.ci.selection import result_of
 from checker.ci.shipped import MEASURED, TITLES, gallery, is_heavy
 from checker.ci.variants import Shown, shown, taken
+from traces.zookeeper import codes as findings
 from zabspec.authoring.declaration import Variant
 from zabspec.protocols.registry import PROTOCOLS
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "gallery.md"
-TABLED = tuple(DOCS / name for name in ("variants.md", "ladis.md", "db19.md", "explanation/case-studies.md"))
+TABLED = tuple(
+    DOCS / name for name in ("reference/variants.md", "explanation/case-studies.md", "reference/audit-findings.md")
+)
 MARKED = re.compile(r"(<!-- gallery: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 ON = "-and-on"
 
@@ -127,7 +130,7 @@ def breaking() -> str:
     for v, there in of("zab", safe=False):
         first, *then = there.breaks
         rows.append((f"`{v.name}`", v.rule, first, there.depth, ", ".join(then), there.why))
-    return lines("variant,rule,breaks,depth,then,why,", rows)
+    return lines("variant,rule,violates,depth,then,why,", rows)
 
 
 def harmless() -> str:
@@ -147,7 +150,7 @@ def commands(safe: bool) -> str:
 def more() -> str:
     entries = [entry(name) for name in gallery().groups["variants"] if name.endswith(ON)]
     rows = ((f"`{c.values['variant']}`", budget(c), told(c.expect.violated)) for c in entries)
-    return lines("variant,budget,what breaks and at which depth,", rows)
+    return lines("variant,budget,violated properties and their depths,", rows)
 
 
 def rules() -> str:
@@ -160,7 +163,7 @@ def rules() -> str:
             left = [name for name in every if name not in mine]
             said = {0: f"all {len(every)}", 1: f"without `{''.join(left)}`"}.get(len(left), f"`{','.join(mine)}` alone")
             rows.append((said, budget(c), told(c.expect.violated)))
-    return lines("rules,budget,what breaks and at which depth,", rows)
+    return lines("rules,budget,violated properties and their depths,", rows)
 
 
 def readings() -> str:
@@ -170,7 +173,7 @@ def readings() -> str:
         there = shown("ladis")[v.name]
         beside = ", +rules" if there.beside else ""
         rows.append((f"`{v.name}`", budget(there.check) + beside, told(there.breaks), there.why))
-    return lines("variant,shown,what breaks and at which depth,why,", rows)
+    return lines("variant,shown,violated properties and their depths,why,", rows)
 
 
 def repairs() -> str:
@@ -202,6 +205,28 @@ def core() -> str:
     return lines(",".join(("protocol and bounds", *CORE, "states", "")), rows)
 
 
+# Advice that many codes give, and its name on the page. The page says to copy first.
+ADVICE = {
+    f"{findings.COPY} ": "",
+    findings.COPY: "",
+    findings.RESYNC: "Resynchronize.",
+    findings.DISK: "Check the disk.",
+    findings.HOLD: "Hold.",
+    findings.LAST: "Start last.",
+}
+
+
+def codes() -> str:
+    """Every code of an audit, and its usual advice."""
+    rows = []
+    for code in findings.TABLE:
+        do = code.do
+        for advice, name in ADVICE.items():
+            do = do.replace(advice, name)
+        rows.append((f"`{code.code}`", code.what, do))
+    return lines("code,what it is,what to do,", rows)
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "breaks": breaking,
     "seen": lambda: commands(safe=False),
@@ -212,6 +237,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "readings": readings,
     "repairs": repairs,
     "core": core,
+    "codes": codes,
 }
 
 

@@ -8,8 +8,8 @@ than the simple star topology". `ladis` speaks over the star; here every process
     zabcheck --protocol examples/ladis_without_commit.py --variant acks-to-all --takeovers 2
 
 The broadcast mode is the paper's. A leader takes over by the rules that LADIS'08's own recovery turned out to need
-(`docs/ladis.md`): promises on disk, and the log of the latest epoch of a quorum. `benchmarks/results/ladis.md` has what
-holds, and the price.
+(`docs/reference/variants.md`): promises on disk, and the log of the latest epoch of a quorum.
+`benchmarks/results/ladis.md` has what holds, and the price.
 """
 
 from __future__ import annotations

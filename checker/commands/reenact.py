@@ -1,4 +1,4 @@
-"""`zabcheck reenact`: a trace of protocol zookeeper on real ZooKeeper servers (docs/reenact.md)."""
+"""`zabcheck reenact`: a trace of protocol zookeeper on real ZooKeeper servers (docs/how-to/reenact.md)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Runs of the track record as they are played on real servers (docs/reenact.md): the schedule of each in the text of a
-release without any repair, with what a server does by itself where it does it.
+"""Runs of the track record as they are played on real servers (docs/how-to/reenact.md): the schedule of each in the
+text of a release without any repair, with what a server does by itself where it does it.
 """
 
 from __future__ import annotations

@@ -164,21 +164,26 @@ def test_the_page_says_what_the_entries_say() -> None:
     assert len(rows) == len(tables) == len(ENTRIES), "no row is of something else"
 
 
-@pytest.mark.parametrize(
-    ("page", "tables"),
-    [
-        ("variants", "breaks seen more harmless tried"),
-        ("ladis", "rules readings"),
-        ("db19", "repairs"),
-        ("explanation/case-studies", "core"),
-    ],
-)
+TABLES = {
+    "reference/variants": "breaks seen more harmless tried rules readings repairs",
+    "explanation/case-studies": "core",
+    "reference/audit-findings": "codes",
+}
+
+
+@pytest.mark.parametrize(("page", "tables"), TABLES.items())
 def test_the_tables_of_variants_come_from_the_entries(page: str, tables: str) -> None:
     text = (TOP / f"docs/{page}.md").read_text()
     assert regenerator().with_tables(text) == text
     assert re.findall("<!-- gallery: (.*) -->", text) == tables.split()
     assert text.count("<!-- end -->") == len(tables.split())
     assert TOP / f"docs/{page}.md" in regenerator().TABLED
+
+
+def test_no_other_page_has_a_mark_of_a_generated_table() -> None:
+    """`words` of `tests/project/page_map.py` counts no generated rows, so a mark must be of a generated table."""
+    marked = {page for page in (TOP / "docs").rglob("*.md") if "<!-- gallery: " in page.read_text()}
+    assert marked == {TOP / f"docs/{page}.md" for page in TABLES} == set(regenerator().TABLED)
 
 
 def rows_of(page: str) -> list[list[str]]:
@@ -189,7 +194,7 @@ def rows_of(page: str) -> list[list[str]]:
 
 def test_what_the_page_of_the_lab_measures_agrees_with_the_entries() -> None:
     """Its tables are of more and deeper runs than the entries: where both speak of a run, they say the same."""
-    rows = rows_of("docs/db19") + rows_of("benchmarks/results/db19")
+    rows = rows_of("benchmarks/results/db19")
     explored = {row[0].strip("`"): row[1] for row in rows if row[-1].endswith(" of 20,000")}
     variants = PROTOCOLS["db19"].variants.keys() - {"repaired"}
     assert explored.keys() == variants
@@ -214,7 +219,7 @@ def test_what_the_page_of_variants_counts_agrees_with_the_entries() -> None:
     counted = {name: there.check.expect.states for name, there in shown("zab").items()}
     assert sum(n is not None for n in counted.values()) > 10
     for name, n in counted.items():
-        cells = [cell for row in rows_of("docs/variants") if row[0] == f"`{name}`" for cell in row]
+        cells = [cell for row in rows_of("benchmarks/results/variants") if row[0] == f"`{name}`" for cell in row]
         assert n is None or f"{n:,}" in " ".join(cells), name
 
 

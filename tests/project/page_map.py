@@ -15,6 +15,8 @@ DOCS = TOP / "docs"
 RECORD = Path(__file__).with_name("headings.txt")
 KINDS = ("index", "tutorial", "how-to", "reference", "explanation", "generated")
 CONTRIBUTING = "CONTRIBUTING.md"
+GENERATED = re.compile(r"^<!-- gallery: \w+ -->\n.*?^<!-- end -->", re.DOTALL | re.MULTILINE)
+GENERATED_LINE = re.compile(r"^(?:\||- `zabcheck [^`]*`$).*", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,11 @@ def anchors(file: Path) -> list[str]:
     return names + re.findall(r'<a (?:id|name)="([^"]+)"', text)
 
 
+def without_generated(text: str) -> str:
+    """Return a page without the rows and commands that `docs/gallery.py` writes between its marks."""
+    return GENERATED.sub(lambda found: GENERATED_LINE.sub("", found[0]), text)
+
+
 def words(text: str) -> int:
-    """Count the words of a page's prose and tables, without fenced blocks."""
-    return len(re.findall(r"\w[\w'’.-]*", without_fences(text)))
+    """Count the words of a page's prose and own tables: without fenced blocks, and without what the gallery writes."""
+    return len(re.findall(r"\w[\w'’.-]*", without_fences(without_generated(text))))

@@ -75,6 +75,13 @@ def test_pages_that_are_done_exist_and_keep_their_budget() -> None:
                 assert words(text_of(page.file)) <= page.words, (page.path, words(text_of(page.file)))
 
 
+def test_only_rows_and_commands_of_the_gallery_are_not_counted() -> None:
+    table = "<!-- gallery: breaks -->\n| a | b |\n|---|---|\n- `zabcheck --nodes 2`\n{}<!-- end -->\n"
+    assert words(table.format("")) == 0
+    assert words(table.format("- `zabcheck` runs\nfour words of prose\n")) == 6, "prose counts wherever it is"
+    assert words("| a | b |\n" + table.format("") + "three more words") == 5, "so does a table without a mark"
+
+
 def test_an_old_page_goes_when_all_it_says_has_arrived() -> None:
     """And not before: a page that is gone has every heading in a place that exists."""
     open_: dict[str, list[str]] = defaultdict(list)

@@ -32,7 +32,7 @@ def test_every_page_is_staged_and_in_the_contents_once() -> None:
 
 
 FILES = {
-    "docs/README.md": "index.md", "docs/how-to/ci.md": "how-to/ci.md", "docs/audit.md": "audit.md",
+    "docs/README.md": "index.md", "docs/how-to/ci.md": "how-to/ci.md", "docs/one.md": "one.md",
     "CONTRIBUTING.md": "project/CONTRIBUTING.md", "README.md": "index.md",
 }  # fmt: skip
 
@@ -40,12 +40,12 @@ FILES = {
 @pytest.mark.parametrize(
     ("page", "link", "there"),
     [
-        ("docs/how-to/ci.md", "[a](../audit.md#what-starts)", "[a](../audit.md#what-starts)"),
-        ("docs/audit.md", "[a `b` c](../CONTRIBUTING.md)", "[a `b` c](project/CONTRIBUTING.md)"),
-        ("CONTRIBUTING.md", "[a](docs/audit.md) [b](docs/README.md)", "[a](../audit.md) [b](../index.md)"),
-        ("docs/audit.md", "[home](../README.md#run-it)", "[home](index.md)"),
-        ("docs/audit.md", "[`code`](../checker/cli.py)", "`code`"),
-        ("docs/audit.md", "[a](none.md) [b](https://a.b/c.md) [c](#d)", "[a](none.md) [b](https://a.b/c.md) [c](#d)"),
+        ("docs/how-to/ci.md", "[a](../one.md#what-starts)", "[a](../one.md#what-starts)"),
+        ("docs/one.md", "[a `b` c](../CONTRIBUTING.md)", "[a `b` c](project/CONTRIBUTING.md)"),
+        ("CONTRIBUTING.md", "[a](docs/one.md) [b](docs/README.md)", "[a](../one.md) [b](../index.md)"),
+        ("docs/one.md", "[home](../README.md#run-it)", "[home](index.md)"),
+        ("docs/one.md", "[`code`](../checker/cli.py)", "`code`"),
+        ("docs/one.md", "[a](none.md) [b](https://a.b/c.md) [c](#d)", "[a](none.md) [b](https://a.b/c.md) [c](#d)"),
         ("docs/how-to/ci.md", "```\n[a](../../checker/cli.py)\n```", "```\n[a](../../checker/cli.py)\n```"),
     ],
 )

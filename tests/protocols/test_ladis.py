@@ -1,6 +1,6 @@
 """ZAB as LADIS'08 describes it: what breaks, at which depth, and which rules of DSN'11 mend it.
 
-The figures are those of docs/ladis.md and benchmarks/results/ladis.md.
+The figures are those of docs/reference/variants.md and benchmarks/results/ladis.md.
 
 Each model that is compiled takes a second or two. A few are explored always; with ZABCHECK_EVERY set, every figure of
 the pages is.

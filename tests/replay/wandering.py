@@ -11,7 +11,7 @@ from traces.shorten.minimise import World
 from zabspec.model import Configuration
 
 # A configuration wider than need be, the property, and the fewest steps there are
-# (docs/variants.md, benchmarks/results/db19.md).
+# (docs/reference/variants.md, benchmarks/results/db19.md).
 CASES = {
     "db19": (Configuration(protocol="db19", nodes=3, txns=3, timeouts=3, channel=60), "prefix", 12),
     "small-quorum": (Configuration(variant="small-quorum", nodes=4, txns=3, timeouts=3), "delivered-is-chosen", 11),

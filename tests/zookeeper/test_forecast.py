@@ -1,5 +1,5 @@
 """What can happen next (issue 29, item 1): what starting servers first may lose, by the release's own model. Held
-against real servers by `python -m benchmarks.forecast servers`; what they did is in docs/audit.md."""
+against real servers by `python -m benchmarks.forecast servers`; what they did is in benchmarks/results/forecast.md."""
 
 from __future__ import annotations
 

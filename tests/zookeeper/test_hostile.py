@@ -160,7 +160,7 @@ def test_the_report_keeps_its_schema_and_the_page_has_every_code(tmp_path: Path)
     found = json.loads(run(*ensemble(tmp_path, *s), "--json").output)
     Draft202012Validator(schema).validate(found)
     assert [f["code"] for f in found["findings"]] == ["GAP", "MISSING"]
-    page = (top / "docs" / "audit.md").read_text()
+    page = (top / "docs/reference/audit-findings.md").read_text()
     assert all(f"| `{c.code}` | {c.what} |" in page for c in CODES.values())
 
 

@@ -522,7 +522,7 @@ TABLE = (
         what="A change of the membership that cannot be read: quorums are counted as before",
         clients="None.",
     ),
-    Code("TOO_MANY", what="A file in which hardly anything follows on anything: the rest of it is not told"),
+    Code("TOO_MANY", what="A file in which hardly anything follows on anything: the rest of it is not reported"),
 )
 
 

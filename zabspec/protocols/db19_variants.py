@@ -2,7 +2,7 @@
 
 A variant is the set of functions that stand in for functions of `zabspec.protocols.db19` of the same name.
 None is safe by itself: each takes away the class of counterexample it is named for; what it leaves the
-gallery says (`docs/db19.md` goes further).
+gallery says (`benchmarks/results/db19.md` goes further).
 """
 
 from __future__ import annotations

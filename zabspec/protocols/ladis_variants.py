@@ -2,8 +2,8 @@
 with one rule of DSN'11 added.
 
 A variant is the set of functions that stand in for functions of `zabspec.protocols.ladis` (or of its oracle) of the
-same name. `docs/explanation/readings.md` says which sentence of the paper each answers, and `docs/ladis.md` what each
-of the rules is needed for.
+same name. `docs/explanation/readings.md` says which sentence of the paper each answers, and
+`docs/reference/variants.md` what each of the rules is needed for.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A variant is the set of functions that stand in for functions of `zabspec.zab` of the same name;
 all the rest is the protocol's own text. The `safe` ones take another reading that the paper
 allows, or drop a rule that is not needed for safety; every other one breaks a property. What is
-expected of each, and in which configuration, the gallery says (`docs/variants.md`).
+expected of each, and in which configuration, the gallery says (`docs/reference/variants.md`).
 `docs/explanation/readings.md` says which open place of the paper each reading answers.
 """
 
