@@ -204,10 +204,10 @@ def test_a_helper_takes_the_place_of_nothing_that_the_world_has(tmp_path: Path) 
 
 
 def test_hooks_are_what_a_text_is_told_that_it_may_say() -> None:
-    """docs/semantics.md, section 3.2: all others are names like any other."""
-    told = (Path(__file__).parents[2] / "docs" / "semantics.md").read_text()
+    """docs/reference/semantics.md, section 3.2: all others are names like any other."""
+    told = (Path(__file__).parents[2] / "docs" / "reference" / "semantics.md").read_text()
     part = told[told.index("### 3.2") : told.index("## 4.")]
-    table = {n for n in HOOKS if f"`{n}(" in part}
+    table = {n for n in HOOKS if f"\n  {n}(" in part}
     assert HOOKS - table - ORDERING <= {"is_down", "recovering"}
 
 

@@ -173,7 +173,7 @@ def test_pages_and_help_name_every_network(watched: InstrumentedWorld) -> None:
     }
     assert helps.keys() >= {"", "bmc", "export", "induct", "simulate", "sweep"}
     for network in watched.world.networks:
-        for page in ("networks.md", "semantics.md"):
+        for page in ("reference/faults-and-networks.md", "reference/semantics.md"):
             text = (TOP / "docs" / page).read_text()
             assert f"`{network}`" in text or f"## {network}" in text, page
         for name, said in helps.items():

@@ -1,4 +1,4 @@
-"""The second explorer, written from docs/semantics.md alone, finds the same under quorum systems of every kind."""
+"""The second explorer, written from docs/reference/semantics.md alone, gives the same under all quorum systems."""
 
 from __future__ import annotations
 

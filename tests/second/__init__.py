@@ -1,1 +1,1 @@
-"""A second, independent explorer of models, written from docs/semantics.md alone, and what compares it with ours."""
+"""A second, independent explorer, written from docs/reference/semantics.md alone, and what compares it with ours."""

@@ -1,8 +1,9 @@
-"""The second explorer gives what docs/semantics.md shows in its examples, and shares no module with the product."""
+"""The second explorer gives the examples of docs/reference/semantics.md, and shares no module with the product."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -285,6 +286,13 @@ ZAB_PLAIN = json.loads("""
    "pass_length": [0, 0], "diverged": [false, false], "synced_length": [0, 0], "revised": [0, 0],
    "abcast_in_pass": [false, false]},
  "disks": {}}""")
+
+
+def test_the_page_shows_these_states() -> None:
+    """The page shows the four plain states that the tests here compare, in this order."""
+    page = (ROOT / "docs" / "reference" / "semantics.md").read_text(encoding="utf-8")
+    shown = [json.loads(block) for block in re.findall(r"^```json\n(.*?)^```$", page, flags=re.DOTALL | re.MULTILINE)]
+    assert shown == [PLAIN, DISK_PLAIN, VOTES_PLAIN, ZAB_PLAIN]
 
 
 def test_the_example_of_zab(tmp_path: Path) -> None:

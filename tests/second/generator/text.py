@@ -150,7 +150,7 @@ class Generated:
     Attributes:
         seed: what it was drawn from.
         text: the file.
-        request: as the reference takes it (`docs/semantics.md`), but for the path.
+        request: as the reference takes it (`docs/reference/semantics.md`), but for the path.
         asks: properties by name; `goals` apart.
         features: what the drawing decided, for reports.
     """

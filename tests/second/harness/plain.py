@@ -1,4 +1,4 @@
-"""The states of our engines as plain values (docs/semantics.md, Plain states)."""
+"""The states of our engines as plain values (docs/reference/semantics.md, Plain states)."""
 
 from __future__ import annotations
 

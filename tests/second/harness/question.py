@@ -1,4 +1,4 @@
-"""A request, opened by the product: its model, its properties, its steps by the names of docs/semantics.md."""
+"""A request, opened by the product: its model, properties, and steps, named as in docs/reference/semantics.md."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from zabspec.worlds.steps import BUDGETS, NUMBERED
 
 __all__ = ["DROPPED", "Question"]
 
-# What the properties of atomic broadcast read (docs/semantics.md, O7), those that random protocols are judged by.
+# What the properties of atomic broadcast read that random protocols are judged by (docs/reference/semantics.md, O7).
 ABCAST = frozenset({"delivered", "abcasts", "abcast_txn"})
 READ_BY_CORE = {
     "integrity": ABCAST, "total_order": frozenset({"delivered", "diverged"}),
