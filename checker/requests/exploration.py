@@ -84,7 +84,7 @@ class ExploreRequest(BoundedRequest):
                     raise RequestError(f"{flag(name)} does not go with --engine spark: Spark's own settings say")
             no_user(self, "checkpoint")
         elif self.engine == "auto":
-            no_address(self, "checkpoint")  # this machine may be the faster one, and keeps no levels elsewhere
+            no_user(self, "checkpoint")
             for name in ("threads", "memory_limit", "fingerprint", "resume"):
                 if getattr(self, name):
                     raise RequestError(f"{flag(name)} does not go with --engine auto; name the engine")

@@ -476,7 +476,11 @@ def test_a_checkpoint_may_lie_at_an_address(tmp_path: Path) -> None:
     for where in (f"file://{tmp_path}/levels", "hdfs://name:8020/zab"):
         assert ExploreRequest(ModelRequest(), engine="spark", checkpoint=where).checkpoint == where
         assert PATH_OR_ADDRESS.convert(where, None, None) == (where if "hdfs" in where else tmp_path / "levels")
-    for where, engine in (("s3://key:word@bucket/zab?scheme=http", "spark"), ("s3://bucket/zab", "auto")):
+    for where, engine in (
+        ("s3://key:word@bucket/zab?scheme=http", "spark"),
+        ("s3://key:word@bucket/zab", "auto"),
+        ("s3://bucket/zab", "compiled"),
+    ):
         with pytest.raises(RequestError, match=r"^--checkpoint s3://bucket/zab: ") as refused:
             ExploreRequest(ModelRequest(), engine=engine, checkpoint=where)
         assert "word" not in str(refused.value).replace("password", "")

@@ -14,9 +14,9 @@ TOP = Path(__file__).parents[2]
 DOCS = TOP / "docs"
 RECORD = Path(__file__).with_name("headings.txt")
 KINDS = ("index", "tutorial", "how-to", "reference", "explanation", "generated")
+CONTRIBUTING = "CONTRIBUTING.md"
 GENERATED = re.compile(r"^<!-- gallery: \w+ -->\n.*?^<!-- end -->", re.DOTALL | re.MULTILINE)
 GENERATED_LINE = re.compile(r"^(?:\||- `zabcheck [^`]*`$).*", re.MULTILINE)
-CONTRIBUTING = "CONTRIBUTING.md"
 
 
 @dataclass(frozen=True)

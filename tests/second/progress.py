@@ -26,7 +26,7 @@ class Stable:
 def fair_class(world: World, step: Step) -> tuple | None:
     """Return the class of a step that a fair run has to take, or None (G1)."""
     if step.label == "receive":
-        return ("receive", step.process, step.peer)
+        return ("receive", step.process, step.peer, step.message.raw)
     if step.label in ("oracle", "give_up"):
         return ("oracle", step.process)
     if step.label in ("to_follower", "follower_learns"):

@@ -361,6 +361,34 @@ def test_a_goal_holds_in_fair_runs(tmp_path: Path, budget: str, drops: str, asks
     assert waiting.result["goals"] == {"asks": {"result": asks}, "gets": {"result": gets}}
 
 
+AGAIN = """
+from zabcheck.language import State, Node, Bool, Message, MessageName, declare, progress, receives, send, stored
+A, B = MessageName("A"), MessageName("B")
+def state(size):
+    return [stored("done", Bool(), "")]
+def messages(size):
+    return [Message("A", {}), Message("B", {})]
+def on_start(s: State, p: Node) -> None:
+    send(s, p, p, A())
+    send(s, p, p, B())
+@receives
+def on_a(s: State, p: Node, m: A) -> None:
+    send(s, p, p, A())
+@receives
+def on_b(s: State, p: Node, m: B) -> None:
+    s.done[p] = True
+@progress
+def ends(s: State, p: Node) -> bool:
+    return not s.done[p]
+PROTOCOL = declare(__name__, state=state, messages=messages, nodes=1, flight=3)
+"""
+
+
+def test_each_content_between_two_processes_is_received(tmp_path: Path) -> None:
+    """G1: a class is of a sender, a receiver and a content. One that is sent again and again holds up no other."""
+    assert Explored(tmp_path, AGAIN, live=True).result["goals"] == {"ends": {"result": "held"}}
+
+
 OWN_DOWN = """
 from zabcheck.language import State, Node, OneOf, Int, declare, stored
 UP, DOWN = range(2)
