@@ -100,9 +100,19 @@ class Commands(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         refuse_words(ctx, args)
-        args = current_flags(self, "zabcheck", own_budgets(self, args))
+        at = self.begins_command(ctx, args)  # whose words it reads itself
+        args = current_flags(self, "zabcheck", [*own_budgets(self, args[:at]), *args[at:]])
         refuse_repeats(self, ctx, args)
         return super().parse_args(ctx, args)
+
+    def begins_command(self, ctx: click.Context, args: Sequence[str]) -> int:
+        """Where the words of a command begin; without one, behind all words."""
+        valued = {flag for p in self.params if isinstance(p, click.Option) and not p.is_flag for flag in p.opts}
+        for at, word in enumerate(args):
+            if not word.startswith("-") and (at == 0 or args[at - 1] not in valued):
+                if self.get_command(ctx, current_command(word)) is not None:
+                    return at
+        return len(args)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
