@@ -380,7 +380,7 @@ def on_b(s: State, p: Node, m: B) -> None:
 @progress
 def ends(s: State, p: Node) -> bool:
     return not s.done[p]
-PROTOCOL = declare(__name__, state=state, messages=messages, nodes=1, flight=3)
+PROTOCOL = declare(__name__, state=state, messages=messages, nodes=1, flight=lambda size: 3)
 """
 
 
