@@ -152,6 +152,23 @@ def test_states_and_orbits_are_those_of_the_second(group: str) -> None:
     assert counted(question.model, True) == len({renamer.orbit(text)[0] for text in states}) < len(states)
 
 
+def test_who_is_a_member_may_be_of_any_role(tmp_path: Path) -> None:
+    """One of all members may be chosen; they are not kept where servers alone are."""
+    chosen = ("    send(s, p, any_of(s, Server), ASK())", "    q = any_of(s, s.members)\n    if is_a(s, q, Server):\n"
+              "        send(s, p, q, ASK())")  # fmt: skip
+    text = ROLES.replace("is_down, is_quorum", "is_a, is_down, is_quorum")
+    path = written(tmp_path, text, ("CLAIM", "p in s.departed"), chosen)
+    assert Interpreter(Model(Configuration(path)), (), False).run(Limits(depth=1), False).levels
+    path = written(
+        tmp_path,
+        text,
+        ("CLAIM", "p in s.departed"),
+        ('"knew", Processes(size.nodes', '"knew", Processes(size.nodes, "server"'),
+    )
+    with pytest.raises(ConfigError, match=r"takes processes of role server, and s\.members may be of any role"):
+        _ = Model(Configuration(path)).parts
+
+
 WRONG = {  # what is replaced of the text between the protocol and its world, by what
     "all are members": ("if k < 1", "if k < 3"),
     "who is no member is up": (" or p not in s.members", ""),

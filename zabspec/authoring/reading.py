@@ -324,7 +324,8 @@ class ProtocolSource:
         refuse_unset(self.name, fields, self.assigned, self.asks_ahead)
         if self.declared.roles:
             roles, by_name = tuple(self.declared.roles), {f.__name__: f for f in self.typed}
-            parts = {f.name: f for f in fields}, {m.name: m for m in messages}
+            around = member_fields(size.nodes) if self.declared.members is not None else ()
+            parts = {f.name: f for f in (*fields, *around)}, {m.name: m for m in messages}
             check_processes(RoleTypes(self.name, roles, *parts, self.receipts, by_name), self.typed)
         check_kept(self.name, self.module, self.constants)
         for f in fields:
