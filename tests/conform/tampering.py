@@ -1,4 +1,4 @@
-"""A record of real servers, and thirty-six ways to tamper with it, each with the line at which nothing explains it."""
+"""A record of real servers, and thirty-seven ways to tamper with it, each with the line that nothing explains."""
 
 from __future__ import annotations
 
@@ -141,6 +141,13 @@ def leaderinfo_epoch(x: list[Line]) -> int:
     k = where(x, kind="LEADERINFO")
     x[k]["zxid"] += 1 << 32
     return k
+
+
+def leaderinfo_dropped(x: list[Line]) -> int:
+    k = where(x, 1, kind="LEADERINFO")
+    behind = of_connection(x, k, "ACKEPOCH", k)
+    dropped(x, k)
+    return behind - 1
 
 
 def newleader_epoch(x: list[Line]) -> int:
@@ -310,8 +317,9 @@ TAMPERED: dict[str, Callable[[list[Line]], int]] = {
         ack_before_proposal, proposal_dropped, proposals_swapped, proposal_skips, proposal_twice, leaderinfo_epoch,
         newleader_epoch, newleader_dropped, uptodate_early, diff_is_snap, diff_further, diff_without_proposal,
         accepted_epoch, current_epoch, last_zxid, other_way, connection_unknown, connection_of_others,
-        sent_behind_its_end, ack_aside_dropped, ack_aside_twice, ack_aside_epoch, leaderinfo_counter, uptodate_zxid,
-        start_dropped, killed_another, kill_dropped, log_is_short, epoch_file, snapshot_invented,
+        leaderinfo_dropped, sent_behind_its_end, ack_aside_dropped, ack_aside_twice, ack_aside_epoch,
+        leaderinfo_counter, uptodate_zxid, start_dropped, killed_another, kill_dropped, log_is_short, epoch_file,
+        snapshot_invented,
     )
 }  # fmt: skip
 

@@ -179,7 +179,9 @@ def unanswered_acks(record: Record) -> dict[int, str]:
     for o in record.observations:
         if o.what != "packet":
             continue
-        if o.connection in asides.awaited and o.kind == "PROPOSAL" and not o.up:
+        if o.connection not in asides.epochs:
+            pass  # without a LEADERINFO, which the search refuses
+        elif o.connection in asides.awaited and o.kind == "PROPOSAL" and not o.up:
             behind.setdefault(o.connection, set()).add(o.zxid)
         elif o.connection in asides.awaited and o.kind == "ACK" and o.zxid in behind.get(o.connection, set()):
             out[o.number] = f"the ACK {asides.epochs[o.connection] << 32:#x} that answers UPTODATE comes before that"
