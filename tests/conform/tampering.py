@@ -1,4 +1,4 @@
-"""A record of real servers, and thirty-five ways to tamper with it, each with the line at which nothing explains it."""
+"""A record of real servers, and thirty-seven ways to tamper with it, each with the line that nothing explains."""
 
 from __future__ import annotations
 
@@ -143,6 +143,13 @@ def leaderinfo_epoch(x: list[Line]) -> int:
     return k
 
 
+def leaderinfo_dropped(x: list[Line]) -> int:
+    k = where(x, 1, kind="LEADERINFO")
+    behind = of_connection(x, k, "ACKEPOCH", k)
+    dropped(x, k)
+    return behind - 1
+
+
 def newleader_epoch(x: list[Line]) -> int:
     k = where(x, kind="NEWLEADER")
     x[k]["zxid"] += 1 << 32
@@ -234,6 +241,14 @@ def second_ack(x: list[Line]) -> int:
     return where(x, 1, kind="ACK", zxid=1 << 32, connection=x[where(x, kind="UPTODATE")]["connection"])
 
 
+def ack_aside_dropped(x: list[Line]) -> int:
+    """It is noticed at the next ACK of that connection, which comes behind it."""
+    k = second_ack(x)
+    behind = of_connection(x, k, "ACK", k + 1)
+    dropped(x, k)
+    return behind - 1
+
+
 def ack_aside_twice(x: list[Line]) -> int:
     k = second_ack(x)
     x.insert(k + 1, dict(x[k]))
@@ -302,8 +317,9 @@ TAMPERED: dict[str, Callable[[list[Line]], int]] = {
         ack_before_proposal, proposal_dropped, proposals_swapped, proposal_skips, proposal_twice, leaderinfo_epoch,
         newleader_epoch, newleader_dropped, uptodate_early, diff_is_snap, diff_further, diff_without_proposal,
         accepted_epoch, current_epoch, last_zxid, other_way, connection_unknown, connection_of_others,
-        sent_behind_its_end, ack_aside_twice, ack_aside_epoch, leaderinfo_counter, uptodate_zxid, start_dropped,
-        killed_another, kill_dropped, log_is_short, epoch_file, snapshot_invented,
+        leaderinfo_dropped, sent_behind_its_end, ack_aside_dropped, ack_aside_twice, ack_aside_epoch,
+        leaderinfo_counter, uptodate_zxid, start_dropped, killed_another, kill_dropped, log_is_short, epoch_file,
+        snapshot_invented,
     )
 }  # fmt: skip
 

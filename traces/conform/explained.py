@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -80,8 +80,9 @@ def conformed(
     if (why := no_room(record)) is not None:
         out.why = why
         return out
-    text, early = text_of(record, variant), early_commits(record)
-    search, failure = searched(record, text, out, end, say)
+    text, early = text_of(record, variant), unanswered_acks(record)
+    search, failure = searched(record, text, out, end, say, early)
+    early |= early_commits(record)
     while failure is not None and (later := with_transfer_later(record, failure.observation)) is not None:
         again = Conformed(total=out.total)
         found, other = searched(later, text, again, end, say, early)
@@ -102,13 +103,13 @@ def conformed(
 
 def searched(
     record: Record, text: Text, out: Conformed, end: Deadline | None, say: Callable[[int, int], None],
-    early: frozenset[int] = frozenset(),
+    early: Mapping[int, str],
 ) -> tuple[Search, Failure | None]:  # fmt: skip
     """A narrow search, then, if that is not the same, one that is not, then one with a disk that may have stalled. What
     the last one cannot say for the number of its states, the one before it has said.
 
     Args:
-        early: lines of COMMITs that nothing explains, wherever a transfer is looked at.
+        early: lines that nothing explains, whatever the text does, and why.
     """
     search, failure = one_search(record, text, out, (True, LAG), end, say, early)
     if is_unexplained(failure, out, end) and not search.drains:
@@ -129,7 +130,7 @@ def is_unexplained(failure: Failure | None, out: Conformed, end: Deadline | None
 
 def one_search(
     record: Record, text: Text, out: Conformed, how: tuple[bool, int], end: Deadline | None,
-    say: Callable[[int, int], None], early: frozenset[int],
+    say: Callable[[int, int], None], early: Mapping[int, str],
 ) -> tuple[Search, Failure | None]:  # fmt: skip
     search, failure = Search(record, text, *how), None
     out.why = ""
@@ -167,7 +168,28 @@ def with_transfer_later(record: Record, at: Observation) -> Record | None:
     return None if order == seen else replace(record, observations=order)
 
 
-def early_commits(record: Record) -> frozenset[int]:
+def unanswered_acks(record: Record) -> dict[int, str]:
+    """The lines of the ACKs of proposals that came behind UPTODATE, where the ACK that answers that has not been seen.
+
+    A learner sends that ACK before it reads any further; the text leaves it out (`Asides`).
+    """
+    asides = Asides()
+    behind: dict[int, set[int]] = {}
+    out = {}
+    for o in record.observations:
+        if o.what != "packet":
+            continue
+        if o.connection not in asides.epochs:
+            pass  # without a LEADERINFO, which the search refuses
+        elif o.connection in asides.awaited and o.kind == "PROPOSAL" and not o.up:
+            behind.setdefault(o.connection, set()).add(o.zxid)
+        elif o.connection in asides.awaited and o.kind == "ACK" and o.zxid in behind.get(o.connection, set()):
+            out[o.number] = f"the ACK {asides.epochs[o.connection] << 32:#x} that answers UPTODATE comes before that"
+        asides.passes(o)
+    return out
+
+
+def early_commits(record: Record) -> dict[int, str]:
     """The lines of the COMMITs of a leader's own proposals that were seen before a quorum had acknowledged them.
 
     An ACK is seen before the leader has it, and a COMMIT after it was sent; so no server sends one of these. The search
@@ -176,7 +198,7 @@ def early_commits(record: Record) -> frozenset[int]:
     smallest = len(record.servers) // 2 + 1
     led: dict[int, int] = {}
     by: dict[tuple[int, int], set[int]] = {}
-    out = set()
+    out = {}
     for o in record.observations:
         if o.what != "packet":
             continue
@@ -184,15 +206,19 @@ def early_commits(record: Record) -> frozenset[int]:
             led[o.connection] = o.zxid >> 32
         elif o.kind == "ACK" and o.up:
             by.setdefault((o.leader, o.zxid), set()).add(o.follower)
-        elif o.kind == "COMMIT" and not o.up and led.get(o.connection) == o.zxid >> 32:
-            if len(by.get((o.leader, o.zxid), set())) + 1 < smallest:  # and the leader, whose own nobody sees
-                out.add(o.number)
-    return frozenset(out)
+        elif (
+            o.kind == "COMMIT"
+            and not o.up
+            and led.get(o.connection) == o.zxid >> 32
+            and len(by.get((o.leader, o.zxid), set())) + 1 < smallest  # and the leader, whose own nobody sees
+        ):
+            out[o.number] = f"{o.zxid:#x} was not acknowledged by a quorum before it was seen"
+    return out
 
 
 def gone_through(
     search: Search, record: Record, out: Conformed, end: Deadline | None, say: Callable[[int, int], None],
-    early: frozenset[int],
+    early: Mapping[int, str],
 ) -> Failure | None:  # fmt: skip
     """All observations, or up to the first that nothing explains."""
     for k, o in enumerate(record.observations):
@@ -201,7 +227,7 @@ def gone_through(
             return None
         say(k, out.total)
         if o.number in early:
-            return Failure(o, states=[n.state for n in search.nodes], early=True)
+            return Failure(o, states=[n.state for n in search.nodes], beforehand=early[o.number])
         if (failure := search.see(o, k)) is not None:
             return failure
         out.explained = k + 1
@@ -389,8 +415,8 @@ class Replay:
 
 def reasons(search: Search, failure: Failure) -> list[str]:
     """What the text could have done in its place, and why it cannot do what was seen."""
-    if failure.early:
-        return [f"{failure.observation.zxid:#x} was not acknowledged by a quorum before it was seen"]
+    if failure.beforehand:
+        return [failure.beforehand]
     out = [f"instead the model has {said}" for said in sorted(failure.instead)[:5]]
     if len(failure.instead) > 5:
         out.append(f"and {len(failure.instead) - 5} others")

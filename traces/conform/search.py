@@ -76,13 +76,13 @@ class Failure:
 
     Attributes:
         instead: what the model could have sent in its place. states: those that explain all before it.
-        early: it is a COMMIT that was seen before the acknowledgements that it takes.
+        beforehand: why nothing explains it, whatever the text does; empty: the text does not.
     """
 
     observation: Observation
     instead: set[str] = field(default_factory=set)
     states: list[Unbounded] = field(default_factory=list)
-    early: bool = False
+    beforehand: str = ""
 
 
 Skip = Callable[[Unbounded, int], bool]  # whether a step need not be looked at
