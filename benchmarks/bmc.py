@@ -1,4 +1,4 @@
-"""Ask the explorer and z3 the same questions, depth by depth; print docs/symbolic.md's tables.
+"""Ask the explorer and z3 the same questions, depth by depth; print benchmarks/results/bmc.md's tables.
 
     python benchmarks/bmc.py                   # both tables; some minutes
     BMC_SECONDS=30 python benchmarks/bmc.py    # at most so long for each of z3's questions

@@ -1,4 +1,4 @@
-"""Write every query to z3 as a file, while a request is answered (docs/smt2.md)."""
+"""Write every query to z3 as a file, while a request is answered (docs/how-to/prove-a-protocol.md)."""
 
 from __future__ import annotations
 

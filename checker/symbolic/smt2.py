@@ -1,4 +1,4 @@
-"""Every query of the one door to z3 as a file of SMT-LIB 2.6, so that another solver can answer it (docs/smt2.md).
+"""Every query of the one door to z3 as a file of SMT-LIB 2.6, for another solver (docs/how-to/prove-a-protocol.md).
 
 A query is written after it is answered, with the answer as the status that another solver is expected to give: `unsat`,
 `sat`, or `unknown`. Its file is named for what is asked: the words of every `about` around it, and a number where the

@@ -41,7 +41,7 @@ class Argument:
 
 
 def of_zab() -> Argument:
-    """The induction of the proof (docs/induction.md)."""
+    """The induction of the proof (docs/how-to/prove-a-protocol.md)."""
     judged = tuple(p for p in PROPERTIES if p.default and p.judges("zab"))
     return Argument(CLAUSES, judged, shapes=SHAPES, cases=CASES, impossible=impossible())
 
