@@ -5,7 +5,7 @@ python benchmarks/zookeeper_frontier.py --output frontier.jsonl --seconds 300 --
 
 Each budget is explored in a process of its own, with merged steps, three servers, from the beginning and with every
 property. A line is written as soon as it is known, so that a run that was stopped continues there; lines of another
-version of the sources are refused. The last thing printed is the table of docs/zookeeper.md.
+version of the sources are refused. The last thing printed is the table of benchmarks/results/zookeeper-residue.md.
 """
 
 from __future__ import annotations

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["MARK", "RELATIONS", "TABLES", "with_tables"]
+__all__ = ["MARK", "RELATIONS", "RELEASES", "TABLES", "with_tables"]
 
 RELATIONS = "property-relations.toml"  # beside the page of properties
+RELEASES = "zookeeper-releases.toml"  # beside the page of ZooKeeper's bugs
 SCHEMA = Path(__file__).parent / "report" / "schema" / "report.schema.json"
 MARK = re.compile(r"^<!-- generated: ([\w-]+) -->$", re.MULTILINE)
 
@@ -124,6 +125,46 @@ def report_keys(_: Path) -> str:
 
 
 # The tables by the name in their mark, each written by a function of the page's folder.
+def zookeeper_properties(_: Path) -> str:
+    """Return the table of the properties of `zookeeper`: what its source states of each."""
+    from zabspec.protocols.registry import PROTOCOLS
+
+    return table(("property", "statement"), ((f"`{p.name}`", p.statement) for p in PROTOCOLS["zookeeper"].claims))
+
+
+def zookeeper_bugs(_: Path) -> str:
+    """Return the track record: each known bug, its release, the property that it violates, and its fix."""
+    from checker.zookeeper.rows import ROWS
+
+    rows = (
+        (
+            r.issue,
+            (r.number or r.release) + (f" with `{r.settings}`" if r.settings else ""),
+            r.says,
+            f"`{r.breaks}`",
+            str(r.merged),
+            ", ".join(r.fix),
+            "holds" if r.held else "not settled",
+            r.published,
+        )
+        for r in ROWS
+    )
+    return table(("bug", "release", "what happens", "violates", "steps", "fix", "with it", "published"), rows)
+
+
+def zookeeper_releases(folder: Path) -> str:
+    """Return the table of which release has which bug, as a data file beside the page records it."""
+    from checker.zookeeper.rows import ROWS
+
+    recorded = tomllib.loads((folder / RELEASES).read_text(encoding="utf-8"))
+    violated = {row.issue: row.breaks for row in ROWS}
+    rows = (
+        (bug, f"`{violated[bug]}`", *(str(n) if n else "holds" for n in steps))
+        for bug, steps in recorded["steps"].items()
+    )
+    return table(("bug", "violates", *recorded["releases"]), rows)
+
+
 TABLES: dict[str, Callable[[Path], str]] = {
     "properties": properties,
     "implications": implications,
@@ -131,4 +172,7 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "event-columns": event_columns,
     "event-kinds": event_kinds,
     "report-keys": report_keys,
+    "zookeeper-properties": zookeeper_properties,
+    "zookeeper-bugs": zookeeper_bugs,
+    "zookeeper-releases": zookeeper_releases,
 }

@@ -9,12 +9,13 @@ A page may write files on its way, which its commands then find; all of it happe
 follows `<!-- write: FILE -->` is added to the end of a file, two lines below; one that follows
 `<!-- write: FILE, before: TEXT -->` is put above the first line that begins so; and in a fence that follows
 `<!-- change: FILE -->` lines that begin with `+ ` stand for those that begin with `- `. `<!-- unpack: ARCHIVE -->`
-unpacks an archive of this repository into that folder. `<!-- files -->` has all commands of a page run there: they
-write files that later ones read.
+unpacks an archive of this repository into that folder, or a single file whose name ends with `.jsonl.xz`.
+`<!-- files -->` has all commands of a page run there: they write files that later ones read.
 """
 
 from __future__ import annotations
 
+import lzma
 import re
 import subprocess
 import sys
@@ -95,7 +96,11 @@ def regenerated(page: str) -> str:
         folder = Path(name).resolve()
         archives = UNPACK.findall(page)
         for archive in archives:
-            with tarfile.open(Path(__file__).parents[1] / archive) as packed:
+            source = Path(__file__).parents[1] / archive
+            if source.name.endswith(".jsonl.xz"):
+                (folder / source.stem).write_bytes(lzma.decompress(source.read_bytes()))
+                continue
+            with tarfile.open(source) as packed:
                 packed.extractall(folder, filter="data")
         for block, files in walk(page):
             if block["what"] != "run":

@@ -1,4 +1,7 @@
-"""`zabcheck conform`, `zabcheck chaos`: a free-running ensemble held against its release's text (docs/conform.md)."""
+"""Check free-running ensembles against their release's model: `zabcheck conform`, `zabcheck chaos`.
+
+`docs/how-to/conform-and-chaos.md` describes both.
+"""
 
 from __future__ import annotations
 

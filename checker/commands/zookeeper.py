@@ -1,4 +1,4 @@
-"""`zabcheck zookeeper`: the track record of ZooKeeper's known bugs (docs/zookeeper.md)."""
+"""`zabcheck zookeeper`: the track record of ZooKeeper's known bugs (docs/explanation/zookeeper-bugs.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Digests of Java methods: of their syntax without comments, logging, metrics and layout (docs/zookeeper.md).
+"""Compute digests of Java methods: of their syntax without comments, logging, metrics and layout.
+
+`CONTRIBUTING.md` ("When ZooKeeper changes") describes `--drift`, which compares them.
 
 What is left out is what cannot change what a method does to ZAB. Where that is not plain, nothing is left out: a call
 in the argument of a logger stays unless it is a plain accessor. So a digest may change for a change without meaning,

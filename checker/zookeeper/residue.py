@@ -1,4 +1,4 @@
-"""What a release still breaks with repairs: every line of "What is left" (docs/zookeeper.md), asked again.
+"""Explore again what a release still violates with repairs: each line of benchmarks/results/zookeeper-residue.md.
 
 With every known fix all releases are one text (`matrix.same_text`; a test holds it), so what is recorded is the same
 for each."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from click.testing import CliRunner, Result
 
 from checker import manual
 from checker.cli import main
-from checker.page_tables import MARK, RELATIONS, TABLES, with_tables
+from checker.page_tables import MARK, RELATIONS, RELEASES, TABLES, with_tables
+from checker.zookeeper.rows import ROWS
 
 PAGES = {
     "README.md": "# The pages\n\nBegin here.\n",
@@ -148,6 +150,19 @@ def test_a_mark_becomes_a_table_whose_bars_stay_in_their_cells(tmp_path: Path) -
     assert shown == f"# A\n\n{table}\n\n`<!-- generated: x -->`\n"
     with pytest.raises(KeyError):
         with_tables("<!-- generated: none -->", tmp_path)
+
+
+def test_the_recorded_steps_of_zookeepers_bugs_are_those_of_their_rows() -> None:
+    folder = Path(__file__).parents[2] / "docs/explanation"
+    recorded = tomllib.loads((folder / RELEASES).read_text(encoding="utf-8"))
+    rows = {row.issue: row for row in ROWS}
+    assert set(recorded["steps"]) <= set(rows)
+    assert all(len(steps) == len(recorded["releases"]) for steps in recorded["steps"].values())
+    at = {bug: dict(zip(recorded["releases"], steps, strict=True)) for bug, steps in recorded["steps"].items()}
+    compared = {bug: (row.merged, at[bug].get(row.release)) for bug, row in rows.items() if bug in at}
+    assert {bug: pair for bug, pair in compared.items() if pair[0] != pair[1]} == {
+        bug: (rows[bug].merged, None) for bug in ("1291", "1282")
+    }, "these alone are of no release of the table"
 
 
 def test_every_table_is_shown_by_some_page_of_the_project() -> None:

@@ -1,4 +1,4 @@
-"""ZooKeeper as it is built (docs/zookeeper.md): the start, the engines, and a row of the track record."""
+"""The protocol `zookeeper` (docs/explanation/zookeeper-bugs.md): its start, the engines, a row of the track record."""
 
 from __future__ import annotations
 

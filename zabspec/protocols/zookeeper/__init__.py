@@ -1,4 +1,4 @@
-"""Apache ZooKeeper as it is built (docs/zookeeper.md).
+"""Apache ZooKeeper as it is built (docs/explanation/zookeeper-bugs.md).
 
 Start with `text.py`, the whole of the other files, which are named for what they model. `releases.py` has other
 releases and repairs as differences, `mutants.py` faults planted on purpose.

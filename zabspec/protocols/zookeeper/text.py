@@ -28,7 +28,7 @@ def flight(size: Size) -> int:
     return 8 + 3 * size.proposals
 
 
-# Releases that are the same as regards ZAB (docs/zookeeper.md), by variant.
+# Releases that are the same as regards ZAB (docs/explanation/zookeeper-bugs.md), by variant.
 SAME = {
     "": ("master", "3.9.5", "3.9.4"),
     "3.9.3": ("3.9.3",),
