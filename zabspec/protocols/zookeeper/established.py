@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from zabspec.language.lang import State
+from zabspec.language.lang import Node, State
 from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, PROPOSAL, SERVING, first_of
 from zabspec.protocols.zookeeper.storage import apply_to_tree, apply_txn, take_snapshot
 from zabspec.worlds.actor import connect, send_to_follower, spend_election
@@ -12,19 +12,9 @@ def established(s: State) -> None:
     """p0 leads epoch 1."""
     first = first_of(1)
     for p in range(s.NODES):
-        s.current_epoch[p] = 1
-        s.accepted_epoch[p] = 1
         s.log[p].append(first + 1)
         apply_txn(s, p, first + 1)
-        s.phase[p] = SERVING
-        s.term[p] = 1
-        if p != 0:
-            s.role[p] = FOLLOWING
-            s.leader[p] = 0
-            connect(s, p, 0)
-            s.linked[0].add(p)
-            s.forwarding[0].add(p)
-            s.looping[0].add(p)
+        serve_in(s, p, 1)
     s.role[0] = LEADING
     for f in range(s.NODES):
         if f != 0:
@@ -73,20 +63,25 @@ def come_by_snap(s: State) -> None:
     s.committed_log[last].append(first_of(1) + 1)
 
 
+def serve_in(s: State, p: Node, epoch: int) -> None:
+    """p serves in an epoch: it leads if it is p0, and follows p0 otherwise."""
+    s.current_epoch[p] = epoch
+    s.accepted_epoch[p] = epoch
+    s.phase[p] = SERVING
+    s.term[p] = epoch
+    if p != 0:
+        s.role[p] = FOLLOWING
+        s.leader[p] = 0
+        connect(s, p, 0)
+        s.linked[0].add(p)
+        s.forwarding[0].add(p)
+        s.looping[0].add(p)
+
+
 def serve_third_epoch(s: State) -> None:
     """p0 leads epoch 3, all but the last server follow it, and nothing has been proposed in it."""
     for p in range(s.NODES - 1):
-        s.current_epoch[p] = 3
-        s.accepted_epoch[p] = 3
-        s.phase[p] = SERVING
-        s.term[p] = 3
-        if p != 0:
-            s.role[p] = FOLLOWING
-            s.leader[p] = 0
-            connect(s, p, 0)
-            s.linked[0].add(p)
-            s.forwarding[0].add(p)
-            s.looping[0].add(p)
+        serve_in(s, p, 3)
     s.role[0] = LEADING
     s.last_processed[0] = first_of(3)
     s.last_proposed[0] = first_of(3)
