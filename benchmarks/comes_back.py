@@ -3,7 +3,7 @@
     python benchmarks/comes_back.py FOLDER --release 3.9.5
 
 The run is that of docs/findings/snap-tail.md. No step is forced: servers are killed, cut off and started, and what one
-of them sends is kept for a while. Where it does not come to it, that is said, and there is no record.
+of them sends is kept for a while. If the write does not come back, the command says so and writes no record.
 """
 
 from __future__ import annotations
