@@ -7,8 +7,8 @@
     python benchmarks/distributed.py --fingerprint 128 --forecast 10000000000 160 512
 
 CPU seconds are those of all processes: Java (executors and driver, which are one process here), the tasks' Python
-processes and Python's driver, from the first level to the last; the start of the session is reported apart. Both engines judge
-all properties and look for all witnesses. Needs Linux (it reads /proc).
+processes and Python's driver, from the first level to the last; the start of the session is reported apart. Both
+engines judge all properties and look for all witnesses. Needs Linux (it reads /proc).
 """
 
 from __future__ import annotations
