@@ -147,7 +147,9 @@ Examples:
     help="Walk at random (how-to/large-models.md), for --time-limit or 60 s: random, swarm or best.",
 )
 @click.option(
-    "--live", is_flag=True, help="Check liveness: with no more faults, does any process wait for ever? (docs/live.md)"
+    "--live",
+    is_flag=True,
+    help="Check liveness: once faults stop, does any process starve? (docs/explanation/liveness.md)",
 )
 @click.option(
     "--progress-property", "progress_properties", multiple=True, metavar="NAME", shell_complete=completing.progress,

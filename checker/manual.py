@@ -223,5 +223,5 @@ def spaced(text: str) -> str:
 
 def weight(page: ManualPage) -> float:
     """Return the weight of a page among others: what records reasons, measurements or entries comes later."""
-    later = page.kind == "decisions" or page.topic in ("gallery", "mutants", "reference/gallery")
+    later = page.kind == "decisions" or page.topic == "reference/gallery"
     return 0.5 if later else 1.0

@@ -1,4 +1,4 @@
-"""The result of a liveness check (`checker/report/schema/live.schema.json`, docs/live.md)."""
+"""The result of a liveness check (`checker/report/schema/live.schema.json`, docs/explanation/liveness.md)."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ class LiveReport(Result):
             hold = "holds" if len(violated) == 1 else "hold"
             out.append(
                 f"{' and '.join(violated)} {hold} under another reading, --variant {variant}, within the budgets of "
-                f"docs/live.md"
+                f"docs/explanation/liveness.md"
             )
         for name, s in self.starving.items():
             if s.counterexample.path:

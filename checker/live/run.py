@@ -270,8 +270,11 @@ class LiveRun:
 
 
 def moves_of(code: LiveCode) -> list[tuple[int, int]]:
-    """Which renamings of a state are entered, and who is named in them. Where renaming changes nothing (docs/live.md)
-    the process named is called 0, whoever it is; where some renamings do, the first that it can be called."""
+    """Return which renamings of a state are entered, and which process is named in each.
+
+    Where renaming changes nothing (docs/explanation/liveness.md) the process named is always called 0; where some
+    renamings do, it has the first name that it can have.
+    """
     nodes = range(code.nodes)
     if not code.phase.names_one:
         return [(0, -1)]

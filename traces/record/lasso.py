@@ -1,4 +1,4 @@
-"""What a trace says of a run in which somebody waits for ever: from which step on, and for what (docs/live.md)."""
+"""The part of a trace about starvation: the property, the process, and the loop (docs/explanation/liveness.md)."""
 
 from __future__ import annotations
 
