@@ -460,7 +460,7 @@ def replay(trace: Trace | str | PathLike[str]) -> Replayed:
 
     Raises:
         RequestError: it is no trace, or is not what its schedule does: the first difference.
-        NoVerdict: the explorer confirms it and the simulator does not, which is a bug of zabcheck.
+        NoVerdict: the explorer confirms it and the simulator does not, a bug of zabcheck.
     """
     from checker.report.replayed import ReplayResult
     from checker.requests.replay import ReplayRequest, answer, replayed
@@ -668,7 +668,7 @@ def minimise(
 
     Raises:
         RequestError: it is no trace, or violates nothing.
-        NoVerdict: the shorter one does not replay, which is a bug of zabcheck.
+        NoVerdict: the shorter one does not replay, a bug of zabcheck.
     """
     from tempfile import TemporaryDirectory
 

@@ -156,5 +156,7 @@ def first_broken(model: Model, start: Sequence[int], words: Sequence[int], judge
             if broken:
                 return Broken(broken, (*start, *words[:k]), k)
     except (TraceError, RangeError) as problem:
-        raise NoVerdict(f"the run that z3 found is none ({problem}): a bug of zabcheck, please report it") from None
-    raise NoVerdict("the run that z3 found breaks nothing: a bug of zabcheck, please report it")
+        raise NoVerdict(
+            f"the run that z3 found is none ({problem}): this is a bug of zabcheck, please report it"
+        ) from None
+    raise NoVerdict("the run that z3 found breaks nothing: this is a bug of zabcheck, please report it")

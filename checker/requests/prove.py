@@ -113,4 +113,4 @@ def answer(request: ProveRequest, progress: Progress | None = None) -> list[Proo
             return interruptibly(partial(break_it, MUTANTS[name], seeds[0], limit, tell, request.search))
         return [interruptibly(partial(prove, seed, limit, tell)) for seed in seeds]
     except SearchError as problem:
-        raise NoVerdict(f"{problem}: a bug of zabcheck, please report it") from None
+        raise NoVerdict(f"{problem}: this is a bug of zabcheck, please report it") from None

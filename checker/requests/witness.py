@@ -113,6 +113,6 @@ def witness(
         trace = build_trace(model, None, schedule)
     except TraceError as problem:
         trouble = f"the run to the premise of {prop.name} does not replay in the interpreted world ({problem})"
-        return Counterexample(trouble=f"{trouble}: a bug of zabcheck, please report it", replayed=False)
+        return Counterexample(trouble=f"{trouble}: this is a bug of zabcheck, please report it", replayed=False)
     trace = replace(trace, premise_of=prop.name, statement=prop.statement, source=prop.source)
     return verified_and_saved(trace, prop.name, path, request)

@@ -262,7 +262,7 @@ def test_an_old_key_with_another_value_is_a_contradiction(value: Any) -> None:
         pytest.param(
             ("report", "report.json", "--rerun"),
             1,
-            ["words is now schedule", "with the same outcome"],
+            ["words is now schedule", "with the same result"],
             marks=pytest.mark.slow(seconds=2),
         ),
         (("report", "live.json", "--html"), 2, ["is no report of an exploration"]),

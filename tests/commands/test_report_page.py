@@ -270,7 +270,7 @@ def test_a_report_that_was_not_edited_is_taken(name: str, folder: Path) -> None:
     same = run("report", "run.json", "--rerun")
     if name != "cut short":
         assert (same.exit_code, same.stdout) == (result.exit_code, ""), same.stderr
-        assert "explored again, with the same outcome" in same.stderr
+        assert "explored again, with the same result" in same.stderr
 
 
 @pytest.fixture(scope="module")
@@ -298,7 +298,7 @@ def test_a_consistent_forged_report_is_detected_by_exploring_again(larger: dict[
     assert run("report", "run.json", "--html").exit_code == larger["exit_code"]
     result = run("report", "run.json", "--rerun")
     assert (result.exit_code, result.stdout) == (3, "")
-    assert "explored again, and the outcome is another: " in result.stderr
+    assert "explored again, with another result: " in result.stderr
     assert "and the report says 14" in result.stderr
 
 

@@ -142,7 +142,7 @@ REFUSED = [
     ),
     ("chaos", {"writes": 0}, "--writes must be 1 or more, not 0"),
     ("reenact", {"trace": ""}, "name the trace to reenact"),
-    ("reenact", {"control": False}, "--without says which step --control leaves out"),
+    ("reenact", {"control": False}, "--without needs --control"),
     ("reenact", {"times": 0}, "--times must be 1 or more, not 0"),
     ("reenact", {"without": -1}, "--without must be 0 or more, not -1"),
     ("reenact", {"retries": -1}, "--retries must be 0 or more, not -1"),

@@ -534,7 +534,7 @@ def test_out_of_time_is_undecided():
         (["--clause", "links", "--without", "links"], "--without links contradicts"),
         (["--clause", "links", "--assume", "commits", "--without", "commits"], "--without commits contradicts"),
         (["--depth", "3"], "--depth goes with --confirm"),
-        (["--confirm", "--seed", "3"], "--seed does not go with --confirm: an exploration asks no solver"),
+        (["--confirm", "--seed", "3"], "--seed does not go with --confirm: an exploration uses no solver"),
         (["--confirm", "--k", "2"], "--k does not go with --confirm"),
         (["--confirm", "--require-witness"], "--require-witness does not go with --confirm"),
         (["--query-limit", "0"], "must be a number of seconds above 0"),

@@ -336,7 +336,7 @@ def test_questions_that_are_wrong(tmp_path: Path) -> None:
         (["--engine", "plain", "--master", "local[2]"], "--master is for --engine spark"),
         (["--engine", "spark", "--threads", "2"], "--threads is for --engine plain"),
         (["--violations", tmp_path / "no" / "v.jsonl"], "there is no folder"),
-        (["--violations", path], "would write into the table that is judged"),
+        (["--violations", path], "would write into the table that is checked"),
     ):
         result = zabcheck("judge", path, *arguments)
         assert result.exit_code == 2, arguments

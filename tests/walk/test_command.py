@@ -118,4 +118,4 @@ def test_it_serves_until_it_is_interrupted() -> None:
     finally:
         process.kill()
     assert process.returncode == 0
-    assert heard.decode() == "zabcheck: the walk has ended, and its searches with it\n"
+    assert heard.decode() == "zabcheck: the walk and its searches have ended\n"
