@@ -195,7 +195,7 @@ def symbolic(report: Claim, said: Claim) -> Z3Answer:
 def suspected(report: Claim) -> tuple[tuple[str, ...], bool]:
     """The properties that a search which leaves out states found broken, as the sentence names them; and whether it
     says of them that at least one is."""
-    before, found, _ = report["sentence"].partition(" broken, and no way there known yet")
+    before, found, _ = report["sentence"].partition(" violated, with no path to it yet")
     said = before.rpartition("; ")[2]
     one = said.startswith("at least one of ")
     names = said.removeprefix("at least one of ").split(", ") if found and report["verdict"] == NO_VERDICT else []

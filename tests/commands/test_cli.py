@@ -79,10 +79,10 @@ WRONG = [
     ("--network udp", "there is no network 'udp'"),
     ("--network datagrams", "there is no network 'datagrams'; there are fifo, lossy, unordered, duplicating"),
     ("--heartbeats 1", "--heartbeats is not for zab, which speaks over connections"),
-    ("--property delivered-stands", "delivered-stands speaks of the state of db19, not of zab"),
+    ("--property delivered-stands", "delivered-stands is about the state of db19, not of zab"),
     ("--protocol db19 --network lossy", "there is no network 'lossy' for db19; there are datagrams, ordered, fifo"),
     ("--protocol db19 --losses 1", "--losses is not for db19, which speaks over datagrams"),
-    ("--protocol db19 --property invariant-1", "invariant-1 speaks of the state of zab, not of db19"),
+    ("--protocol db19 --property invariant-1", "invariant-1 is about the state of zab, not of db19"),
     ("--protocol db19 --variant no-promise", "there is no variant 'no-promise' of db19"),
     ("--network fifo --drops 1", "--drops needs --network lossy"),
     ("--duplicates 1", "--duplicates needs --network duplicating"),
@@ -261,7 +261,7 @@ def test_both_engines_and_both_ways_of_counting_report_the_same() -> None:
 def test_where_symmetry_is_not_sound_it_is_off_and_the_report_says_why(
     engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    why = "a property tells a state from its renaming"
+    why = "a property distinguishes a state from its renaming"
     monkeypatch.setattr(Compiled, "of", lambda model, judged, *how: (Compiled(model, judged, False), why))
     report = report_of(run(*TINY, "--json", "--engine", engine))
     assert report["engine"]["symmetry"] is False

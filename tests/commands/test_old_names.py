@@ -313,7 +313,7 @@ def other_goal(content: Any) -> None:
     ("change", "said"),
     [
         (lasso_twice, "its moment is the old name of stabilization_time, and has another value"),
-        (other_goal, "the request in it is of other properties than joins"),
+        (other_goal, "its request is for other properties than joins"),
     ],
 )
 def test_a_trace_that_contradicts_itself_is_refused(change: Callable[[Any], None], said: str, here: Path) -> None:

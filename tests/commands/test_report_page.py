@@ -216,7 +216,7 @@ EXTENTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     ),
     "a witness": (lambda r: named(r, "integrity").update(witnessed_at=11), "its verdict is premise not reached"),
     "it holds": (lambda r: named(r, "integrity").update(verdict="holds"), "its properties/0/verdict"),
-    "a property twice": (lambda r: r["properties"].append(r["properties"][0]), "is there twice"),
+    "a property twice": (lambda r: r["properties"].append(r["properties"][0]), "is listed twice"),
     "another's statement": (lambda r: named(r, "integrity").update(statement="It is safe."), "statement"),
     "another's premise": (lambda r: named(r, "integrity").update(premise="nothing"), "premise"),
     "a witness of none required": (lambda r: r.update(required=["none-such"]), "a witness is required"),

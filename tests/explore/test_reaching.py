@@ -74,7 +74,7 @@ def test_a_premise_that_is_not_judged_cannot_be_required() -> None:
     for flags in (("--require-witness", "agrement"), ("--property", "integrity", "--require-witness", "agreement")):
         result = run(*TINY, *flags)
         assert (result.exit_code, result.stdout) == (2, "")
-        assert "no such property is judged" in result.stderr
+        assert "no such property is checked" in result.stderr
     assert "did you mean agreement" in run(*TINY, "--require-witness", "agrement").stderr
 
 

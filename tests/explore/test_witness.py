@@ -115,4 +115,4 @@ def test_what_does_not_go_with_witness_is_refused(folder: Path) -> None:
     assert_refused(run(*TINY, "--witness", "integrty"), "did you mean integrity")
     assert_refused(run(*TINY, "--witness", "integrity", "--live"), "does not go with")
     assert_refused(run(*TINY, "--witness", "--keep-going"), "--keep-going does not go with --witness")
-    assert_refused(run(*TINY, "--witness", "no-runtime-error"), "has no premise: every step puts it to the test")
+    assert_refused(run(*TINY, "--witness", "no-runtime-error"), "has no premise: every step checks it")

@@ -599,7 +599,7 @@ def test_properties_of_passes_are_refused_where_none_are_kept() -> None:
     for words in (["bmc", "--depth", "3"], ["export", "--model", "--to", "tla"]):
         found = CliRunner().invoke(main, [*words, "--property", "tree-writes-of-requests"])
         assert found.exit_code == 2
-        assert "is judged by `zabcheck --property tree-writes-of-requests` only" in " ".join(found.stderr.split())
+        assert "is checked by `zabcheck --property tree-writes-of-requests` only" in " ".join(found.stderr.split())
 
 
 @pytest.mark.slow(seconds=1)

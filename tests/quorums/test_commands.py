@@ -174,7 +174,7 @@ def test_a_trace_whose_request_names_another_system_is_refused(tmp_path: Path) -
     path.write_text(json.dumps(content))
     done = run("replay", str(path))
     assert done.exit_code == 2, done.output
-    assert "the request in it is of another configuration, with another quorums" in done.output
+    assert "its request is for another configuration, with another quorums" in done.output
 
 
 def test_a_request_holds_the_text_and_not_the_file(tmp_path: Path) -> None:

@@ -190,7 +190,7 @@ def test_the_command_ends_with_3_where_nothing_is_found(monkeypatch: pytest.Monk
         ("--search random --max-states 5", "--max-states does not go with --search"),
         ("--search random --reduction none", "--reduction does not go with --search"),
         ("--search random --require-witness", "--require-witness does not go with --search"),
-        ("--search random --depth 0", "--depth 0 leaves --search no step"),
+        ("--search random --depth 0", "--depth 0 leaves --search no steps"),
         ("--search random --time-limit 0", "--time-limit"),
         ("--search random --protocol nobody", "nobody"),
     ],

@@ -524,7 +524,7 @@ def test_out_of_time_is_undecided():
     [
         (["--clause", "linkz"], "there is no clause 'linkz'; did you mean links"),
         (["--without", "zyxwvu"], "`zabcheck induct --list` lists them"),
-        (["--assume", "links"], "--assume goes with --clause"),
+        (["--assume", "links"], "--assume needs --clause"),
         (["--clause", "links,linkz"], "there is no clause 'linkz'; did you mean links"),
         (["--clause", "links,"], "there is no clause ''; `zabcheck induct --list` lists them"),
         (["--clause", "links", "--clause", "links"], "--clause links is given twice"),
@@ -567,7 +567,7 @@ def test_confirm_explores():
     names = ",".join(c.name for c in chosen)
     result = ask("--confirm", "--timeouts", "0", "--crashes", "0", "--losses", "0", "--clause", names)
     assert result.exit_code == 0
-    assert f"{len(chosen)} clauses are so in every reachable state (5,098 of them)" in result.output
+    assert f"{len(chosen)} clauses hold in every reachable state (5,098 of them)" in result.output
 
 
 @pytest.mark.slow(seconds=1)
@@ -594,7 +594,7 @@ def test_confirm_finds_what_is_no_invariant():
     budgets = ("--timeouts", "0", "--crashes", "0", "--losses", "0", "--clause", "commits")
     result = ask("--confirm", "--variant", "commit-on-propose", *budgets)
     assert result.exit_code == 1
-    assert "not so in a reachable state" in result.output
+    assert "is False in a reachable state" in result.output
 
 
 @pytest.mark.slow

@@ -96,8 +96,8 @@ def test_a_premise_that_a_run_meets_is_told_with_its_depth(tmp_path: Path, every
     ("words", "said"),
     [
         (["--require-witness", "--witness-states", "0"], "--require-witness contradicts --witness-states 0"),
-        (["--require-witness=agrement"], "no such property is judged; did you mean agreement?"),
-        (["--require-witness=one-decision"], "no such property is judged"),
+        (["--require-witness=agrement"], "no such property is checked; did you mean agreement?"),
+        (["--require-witness=one-decision"], "no such property is checked"),
     ],
 )
 def test_a_wrong_question_is_refused_in_a_sentence(tmp_path: Path, words: list[str], said: str) -> None:
