@@ -66,7 +66,7 @@ def read_report(path: Path, again: bool = False) -> dict[str, Any]:
     if wrong is not None:
         where = "/".join(str(x) for x in wrong.absolute_path) or "its top"
         said = " ".join(wrong.message.split())
-        raise ReportError(f"{path} is no report of an exploration: at {where}, {said[:200]}")
+        raise ReportError(f"{path} is not a report of an exploration: at {where}, {said[:200]}")
     assert isinstance(report, dict)
     without_evidence(report)
     check(report, str(path), again)
@@ -210,7 +210,7 @@ def difference(true: Report, report: Claim) -> str:
         unwritten = name == "exit_code" and report.get("error") and report["exit_code"] == 3
         if name not in NOT_DERIVED and not unwritten:
             for where, said, follows in differing(name, report.get(name), value):
-                return f"its {where} is {shown(said)}, and from its own figures follows {shown(follows)}"
+                return f"its {where} is {shown(said)}, but its own figures give {shown(follows)}"
     return ""
 
 

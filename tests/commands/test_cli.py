@@ -322,7 +322,7 @@ def test_without_keep_going_the_others_have_no_verdict(folder: Path) -> None:
     assert (folder / "here.json").exists()
     result = run(*BROKEN, "--no-trace")
     assert result.exit_code == 1
-    assert "--keep-going goes on" in result.stdout
+    assert "--keep-going continues" in result.stdout
     assert {p.name for p in folder.iterdir()} == {"here.json", "here-durability.json"}
 
 
@@ -415,7 +415,7 @@ def test_a_run_cut_short_is_exit_3_and_says_how_far_it_got(
     assert report["verdict"] == "no verdict"
     assert reason in report["sentence"]
     assert report["sentence"].startswith("no verdict: ")
-    assert "looked at all states to depth" in report["sentence"]
+    assert "explored all states to depth" in report["sentence"]
     assert not report["coverage"]["request_covered"]
     assert not report["coverage"]["exhausted"]
     assert (report["coverage"]["error"] or report["coverage"]["stopped"]) in report["sentence"]

@@ -265,7 +265,7 @@ def test_an_old_key_with_another_value_is_a_contradiction(value: Any) -> None:
             ["words is now schedule", "with the same result"],
             marks=pytest.mark.slow(seconds=2),
         ),
-        (("report", "live.json", "--html"), 2, ["is no report of an exploration"]),
+        (("report", "live.json", "--html"), 2, ["is not a report of an exploration"]),
         (("check", "zabcheck.toml"), 0, ["goals is now progress_properties"]),
     ],
 )

@@ -87,7 +87,10 @@ REFUSED = [
     (("--property", "tree-reads"), "--property needs --check"),
     (("--check", "--property", "tree-read"), "no simulated run is judged by tree-read: it is built in, or no property"),
     (("--check", "--property", "tree-writes-of-requests"), "it asks how long each pass was that a process gave up"),
-    (("--check", "--property", "tree-writes", "--proposals", "70"), "none says in which pass a process broadcasts"),
+    (
+        ("--check", "--property", "tree-writes", "--proposals", "70"),
+        "no row has the pass in which a process broadcasts",
+    ),
 ]
 
 

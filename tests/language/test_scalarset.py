@@ -120,7 +120,7 @@ def test_db19_says_where_it_tells_processes_apart() -> None:
     assert re.fullmatch(r"processes are compared by their order \(>\) \(zabspec/protocols/election.py:\d+\)", told[0])
     claimed = {"events": {}, "engine": {"symmetry": True}}  # a report that used symmetry all the same
     refused = next(unlike(claimed, Model(Configuration(protocol="db19")), ()))
-    assert refused == f"it used symmetry, and cannot have: the protocol distinguishes processes: {more}"
+    assert refused == f"it used symmetry, but cannot have: the protocol distinguishes processes: {more}"
     assert any("index of vote_view, where a number should be" in sentence for sentence in told)
 
 

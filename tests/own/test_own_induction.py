@@ -253,7 +253,7 @@ def test_some_clauses_checked_alone_never_count_as_all(written) -> None:
     assert [line.split()[:2] for line in text.splitlines()[1:3]] == [["one-decision", "kept"], ["agreement", "kept"]]
     joined = " ".join(text.split())
     assert "asked about one-decision, agreement alone: 2 of 2 kept by every step of runs in which no step" in joined
-    assert "assumed, and not asked about: sent-by-someone, sent-to-someone, sent-within" in joined
+    assert "assumed, not checked: sent-by-someone, sent-to-someone, sent-within" in joined
     assert "proved" not in text
     code, text = said("--protocol", written(), *small, "--clause", "agreement", "--assume", "none")
     assert code == 1

@@ -157,7 +157,7 @@ def test_what_no_run_breaks_is_not_found() -> None:
     result = run("--nodes", "2", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0", "--depth", "4")
     assert result.exit_code == 0, result.output
     assert result.output.startswith("no violation within 4 steps from the initial state")
-    assert "A bounded answer" in " ".join(result.output.split())
+    assert "A bounded result" in " ".join(result.output.split())
 
 
 @pytest.mark.slow
