@@ -117,14 +117,14 @@ def ready(check: Check) -> ReadyCheck:
 def refuse_unjudged(name: str, asked: ReadyCheck, where: str) -> None:
     """
     Raises:
-        MatrixError: no such property is judged.
+        MatrixError: no such property is checked.
     """
     from invariants import NO_RUNTIME_ERROR
 
     built_in = [] if asked.configuration is None else [NO_RUNTIME_ERROR.name]
     if name not in (*asked.names, *built_in):
         hint = near(name, asked.names) or f"; there are {', '.join(asked.names)}"
-        what = f"progress property {name!r} is checked" if asked.check.live else f"property {name!r} is judged"
+        what = f"progress property {name!r} is checked" if asked.check.live else f"property {name!r} is checked"
         raise MatrixError(f"{where}: no {what}{hint}")
 
 
