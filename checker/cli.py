@@ -193,7 +193,7 @@ def main(ctx: click.Context, /, **options: Any) -> Answer:
       zabcheck init tpc.py                        a protocol of your own
       zabcheck sweep runs --seeds 1:1001          how often does it break?
 
-    Exit codes: 0 all held, 1 a violation was found and written down, 2 the question was wrong,
+    Exit codes: 0 all held, 1 a violation was found and written down, 2 the request is wrong,
     3 no verdict.
     """  # noqa: D301 - \b is click's mark of lines that are not to be joined
     if ctx.invoked_subcommand is None:

@@ -59,8 +59,7 @@ def completely(report: Report) -> tuple[str, float, bool]:
 
 
 def is_complete(check: Check, c: Configuration) -> bool:
-    """Whether an entry explores a protocol itself to exhaustion, over a network, and expects every premise to be met
-    and nothing to break."""
+    """Return whether an entry explores an unchanged protocol exhaustively and expects all premises to be met."""
     return holds_whole(check, c) and check.expect.premises is None
 
 

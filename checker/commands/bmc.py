@@ -86,9 +86,9 @@ Examples:
 @HTML
 @published("bmc")
 def bmc(**flags: Any) -> tuple[BoundedReport, Files]:
-    """Ask z3 whether some run of at most K steps breaks a property.
+    """Search with z3 for a run of at most K steps that violates a property.
 
-    Exit codes: 0 none does, 1 one was found and written down, 2 the question was wrong, 3 no verdict.
+    Exit codes: 0 there is none, 1 one was found and written down, 2 the request is wrong, 3 no verdict.
     """
     started = time.perf_counter()
     request = request_of_flags(**flags)
@@ -100,7 +100,7 @@ def bmc(**flags: Any) -> tuple[BoundedReport, Files]:
 
 
 def request_of_flags(**flags: Any) -> BmcRequest:
-    """Return the request that the flags make.
+    """Build the request from the flags.
 
     Raises:
         UsageError, RequestError: two flags contradict each other, or a value is wrong.
@@ -115,9 +115,10 @@ def request_of_flags(**flags: Any) -> BmcRequest:
 
 
 def refuse_beside_from() -> None:
-    """
+    """Check that no flag sets what the trace of --from already determines.
+
     Raises:
-        UsageError: a flag names what the trace of --from has.
+        UsageError: one does.
     """
     context = click.get_current_context()
     for p in context.command.params:
@@ -127,7 +128,7 @@ def refuse_beside_from() -> None:
 
 
 def line(status: StatusLine) -> Callable[[int, float], None]:
-    """Return what shows progress while z3 works."""
+    """Return a function that shows progress while z3 works."""
 
     def show(rounds: int, spent: float) -> None:
         if status.due():

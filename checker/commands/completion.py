@@ -1,4 +1,4 @@
-"""`zabcheck completion`: what a shell reads to complete the words of a command."""
+"""`zabcheck completion`: print the script with which a shell completes the words of a command."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ Where each reads it:
 @click.argument("shell", type=click.Choice(completing.SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> Answer:
-    """Print what has a shell complete commands, flags and names: those of the protocol on the line."""
+    """Print the script with which a shell completes commands, flags and names, those of the protocol included."""
     return completing.script(shell, ctx.find_root().command)

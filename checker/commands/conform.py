@@ -35,12 +35,15 @@ __all__ = ["chaos", "conform"]
 )  # fmt: skip
 @published("conform", "The answer as JSON.")
 def conform(record: Any, release: str, variant: str, time_limit: float | None) -> StatedResult:
-    """Search a run of a release's model that explains the record of a free-running ensemble: each packet between
-    servers, in order, kills and starts, and the disks in the end. Election votes and the servers' logs are not looked
-    at.
+    """Search for a run of a release's model that explains the record of a free-running ensemble.
 
-    0: a run explains all of it, what clients were told is served, and the run breaks nothing; 1: nothing explains a
-    record, or a promise was broken; 3: not known (a record without its end, too many states, no time left)."""
+    It must explain each packet between servers, in order, kills and starts, and the disks in the end. Election votes
+    and
+    the servers' logs are not checked.
+
+    0: a run explains all of it, what clients were told is served, and the run violates nothing; 1: nothing explains the
+    record, or a promise was broken; 3: not known (a record without its end, too many states, no time left).
+    """
     request = ConformRequest(str(record), release or "", variant or "", time_limit)
     with ShownSearch() as shown:
         done = answer(request, shown)
@@ -62,12 +65,14 @@ def conform(record: Any, release: str, variant: str, time_limit: float | None) -
 @click.option("--output", "-o", type=PATH, help="A new folder (chaos-RELEASE-SEED).")
 @published("conform", "The answer as JSON.")
 def chaos(**words: Any) -> StatedResult:
-    """Run three real ZooKeeper servers on loopback with clients that write, kill, stop, cut off and delay them by a
-    seed, record the packets between them by passive proxies, and hold the record against the release's model as
-    `conform` does.
+    """Run three real ZooKeeper servers on loopback, disturb them, and check their record as `conform` does.
 
-    Nothing is held, and no class of ZooKeeper is changed. A seed fixes the faults, not what servers make of them. Exit
-    codes are those of `conform`; with --record-only 0."""
+    Clients write; a seed decides when servers are killed, stopped, cut off and delayed; passive proxies record the
+    packets between them.
+
+    The order of packets is not chosen, and no class of ZooKeeper is changed. A seed fixes the faults, not how servers
+    react. Exit codes are those of `conform`; with --record-only 0.
+    """
     words = {name: ("" if value is None else value) for name, value in words.items()}
     words["output"] = str(words["output"])
     request = ChaosRequest(**words)
@@ -79,7 +84,7 @@ def chaos(**words: Any) -> StatedResult:
 
 
 class ShownSearch(StatusLine, Conforming):
-    """Shows on stderr how far the search is."""
+    """Shows the progress of the search on stderr."""
 
     def explained(self, count: int, of: int) -> None:
         if not count % 50:

@@ -1,4 +1,4 @@
-"""`zabcheck gallery`: what the sources claim and what breaks it, each with the run behind it."""
+"""`zabcheck gallery`: the claims of the sources and what breaks them, each with the run that shows it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Examples:
 @click.option("--list", "listing", is_flag=True, help="Say what there is, and run nothing.")
 @file_options
 def gallery(names: tuple[str, ...], source: str, heavy: bool, listing: bool, **outputs: Any) -> Answer:
-    """Run the gallery: each entry is a claim of the sources, or a known fault, held against what was found before.
+    """Run the gallery: compare each entry, a claim of the sources or a known fault, with its recorded result.
 
     Exit codes: as `zabcheck check`.
     """

@@ -1,4 +1,4 @@
-"""`zabcheck graph`: the states of a model and the steps between them as a graph, and questions to it."""
+"""`zabcheck graph`: build the graph of a model's states and steps, and answer questions about it."""
 
 from __future__ import annotations
 
@@ -39,13 +39,14 @@ Examples:
 @click.option("--output", type=PATH, metavar="FILE", help="Write the graph there, as GraphML.")
 @published("graph")
 def graph(output: Path | None, depth: int | None, max_states: int, no_symmetry: bool, **flags: Any) -> GraphReport:
-    """Make the graph of a model's states, and ask it what every violating run does.
+    """Build the graph of a model's states, and report what every violating run does.
 
-    Of each property that is violated: which steps every such run takes, which states it goes through, the least budgets
-    that are enough, and from where the violation is certain. All is said of this graph: of runs within the budgets and,
-    with --depth, of at most so many steps.
+    For each property that is violated: which steps every such run takes, which states it goes through, the least
+    budgets
+    that are enough, and from where the violation is certain. All statements are about this graph: about runs within the
+    budgets and, with --depth, of at most so many steps.
 
-    Exit codes: 0 no violation in the graph (which is no verdict), 1 a violation, 2 the question was wrong, 3 no graph.
+    Exit codes: 0 no violation in the graph (which is not a verdict), 1 a violation, 2 the request is wrong, 3 no graph.
     """
     request = GraphRequest(
         model_request(**flags), flags["names"], depth, max_states, not no_symmetry, str(output or "")

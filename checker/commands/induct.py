@@ -78,14 +78,17 @@ NOT_INDUCTIVE = 1
 @SMT2
 @published("induct")
 def induct(**flags: Any) -> Result:
-    """Ask z3 whether clauses are inductive: kept by every step from every state that satisfies them,
-    reachable or not. What is then holds at every depth. What is not need not be violated: a
-    counterexample to induction is two states and one step, and nothing says that the first is reachable.
-    An exploration then looks for a run that meets the premise of each property: of one that none meets what is
-    proved may be vacuous, which is said; one that a run breaks is violated, whatever was proved.
+    """Check with z3 whether clauses are inductive.
 
-    Exit codes: 0 every clause asked about is proved, 1 a clause is not inductive or a property is violated, 2 the
-    question was wrong, 3 no verdict: something is undecided, or a premise that --require-witness names is not reached.
+    A clause is inductive if every step preserves it from every state that satisfies the clauses, reachable or not. It
+    then holds at every depth. A clause that is not inductive need not be violated: a counterexample to induction is two
+    states and one step, and the first state may be unreachable.
+
+    An exploration then searches for a run that meets the premise of each property. If no run meets it, the proved
+    property may be vacuous, which is reported. A property that a run breaks is violated, whatever was proved.
+
+    Exit codes: 0 every requested clause is proved, 1 a clause is not inductive or a property is violated, 2 the request
+    is wrong, 3 no verdict: something is undecided, or a premise that --require-witness names is not reached.
     """
     started = time.perf_counter()
     if flags["confirm"] and not flags["listed"]:
@@ -101,7 +104,7 @@ def induct(**flags: Any) -> Result:
 
 
 def request_of_flags(**flags: Any) -> InductRequest:
-    """Return the request that the flags make.
+    """Build the request from the flags.
 
     Raises:
         RequestError: a value is wrong.
@@ -112,7 +115,7 @@ def request_of_flags(**flags: Any) -> InductRequest:
 
 
 def listing(request: InductRequest) -> StatedResult:
-    """Return what every clause says."""
+    """List the statement of every clause."""
     from checker.symbolic.assumptions import beside
     from invariants.inductive.argument import is_whole
 
@@ -125,10 +128,10 @@ def listing(request: InductRequest) -> StatedResult:
 
 
 def confirmation(**flags: Any) -> ConfirmRequest:
-    """Return the request that the flags make with `--confirm`.
+    """Build the request for `--confirm` from the flags.
 
     Raises:
-        UsageError: a flag does not go with it, since no solver is asked.
+        UsageError: a flag does not go with it, since no solver is used.
     """
     if flags["smt2"]:
         raise click.UsageError("--smt2 contradicts --confirm: an exploration asks no solver")
@@ -142,7 +145,7 @@ def confirmation(**flags: Any) -> ConfirmRequest:
 
 
 class Line:
-    """Progress on the terminal."""
+    """Shows progress on the terminal."""
 
     def __init__(self, line: Any) -> None:
         self.line = line

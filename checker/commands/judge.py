@@ -27,7 +27,7 @@ Examples:
 
 
 class TablePlace(InputPath):
-    """A table: a file or folder of this machine, or an address of one elsewhere."""
+    """A table: a file or folder on this machine, or an address of one elsewhere."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from traces.tables.places import address_of
@@ -56,10 +56,10 @@ def judge(table: Path | str, violations: Path | None, names: tuple[str, ...], **
     An address is read by pyarrow (s3://, gs://), or by Spark (s3a://, hdfs://, viewfs://, CATALOG.SCHEMA.TABLE).
 
     A run is judged at the end of each of its moments; a moment is the rows of one time. Properties
-    of a protocol's state, such as the invariants of section VI, are not to be seen in a table. What depends
+    of a protocol's state, such as the invariants of section VI, cannot be judged on a table. What depends
     on something that a row leaves unknown is open: it is neither held nor violated.
 
-    Exit codes: 0 all held, 1 a run breaks a property, 2 the question was wrong, 3 no verdict, or some are open.
+    Exit codes: 0 all held, 1 a run violates a property, 2 the request is wrong, 3 no verdict, or some are open.
     """
     request = JudgeRequest(str(table), properties=names, **flags)
     if violations is not None:

@@ -1,4 +1,4 @@
-"""`zabcheck lint`: all mistakes of a protocol's file at once."""
+"""`zabcheck lint`: report all mistakes of a protocol's file at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Examples:
 @click.option("--github", is_flag=True, help="Annotations for GitHub Actions.")
 @format_options("lint")
 def lint(file: Path, as_json: bool, github: bool, **outputs: Any) -> Answer:
-    """Say all mistakes of a protocol's file: the line, what is wrong, and what to write.
+    """Report all mistakes in a protocol's file: the line, what is wrong, and what to write.
 
     Exit codes: 0 none; 1 there are some; 2 the file cannot be read.
     """
@@ -38,7 +38,7 @@ def lint(file: Path, as_json: bool, github: bool, **outputs: Any) -> Answer:
 
 
 def linted(file: Path, as_json: bool, github: bool, outputs: dict[str, Any]) -> Answer:
-    """Look for the mistakes of a file.
+    """Find the mistakes in a protocol's file.
 
     Raises:
         RequestError, UsageError: the file or the request is wrong.

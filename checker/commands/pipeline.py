@@ -1,4 +1,4 @@
-"""`zabcheck pipeline init DIR`: a data pipeline on Spark to begin with, that runs as it stands."""
+"""`zabcheck pipeline init DIR`: write a runnable data pipeline on Spark to begin with."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Examples:
 def pipeline(what: str, folder: Path) -> Answer:
     """Write a pipeline on Spark: sweep, events, verdicts, rates, plots.
 
-    DIR takes pipeline.py and pipeline.toml, which says where tables go and on which master.
+    DIR receives pipeline.py and pipeline.toml, which names the place of tables and the Spark master.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise click.UsageError(f"{folder} is there already, and is no empty folder")

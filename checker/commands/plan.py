@@ -1,4 +1,4 @@
-"""`zabcheck plan`: the throughput and the latency that an ensemble may be expected to have, and what bounds them."""
+"""`zabcheck plan`: estimate the throughput and the latency of an ensemble, and what bounds them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["plan"]
 
 
 def quantity(units: Mapping[str, int], example: str) -> Any:
-    """Checks a number with its unit; errors name the option."""
+    """Return a callback that checks a number with its unit; its error names the option."""
 
     def check(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
         try:
@@ -77,9 +77,9 @@ def plan(
     config: Path | None, servers: int | None, latency: int, disk: str, forced_write: int | None, size: int,
     outstanding: int, slow: int, slow_by: int, quorum: str,
 ) -> StatedResult:  # fmt: skip
-    """Expected throughput and latency of an ensemble, by zab's own handlers in a world with time.
+    """Estimate the throughput and latency of an ensemble by running zab's own handlers in a world with time.
 
-    Of ZOO.CFG the servers that vote are counted. A model, not a measurement:
+    The servers in ZOO.CFG that vote are counted. This is a model, not a measurement:
     docs/explanation/performance.md says what it was compared with, and what it leaves out.
     """
     if config is not None and servers is not None:

@@ -1,4 +1,4 @@
-"""`zabcheck prove`: the proof without bounds, and what breaks it."""
+"""`zabcheck prove`: the proof without bounds, and its mutants."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def prove(
 ) -> StatedResult | Answer:
     """Prove abstract ZAB safe for any number of processes and any length.
 
-    Exit codes: 0 proved, 1 a mutant breaks a property, or --quorums do not intersect, 2 the question was wrong, 3 no
+    Exit codes: 0 proved, 1 a mutant violates a property, or --quorums do not intersect, 2 the request is wrong, 3 no
     verdict.
     """
     request = ProveRequest(mutant, seeds, query_limit, search, quorums)

@@ -1,4 +1,4 @@
-"""`zabcheck realise`: a plain seeded run that breaks the property a counterexample breaks."""
+"""`zabcheck realise`: find a plain seeded run that violates the property that a counterexample violates."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = ["realise"]
 @click.option("--threads", type=int, help="Cores to use; all if not given.")
 @published("realise", "What was found, as JSON.")
 def realise(trace: Path, attempts: int, limit: float, threads: int | None) -> StatedResult:
-    """Look for a seed and flags of the simulator that break the same property without a script.
+    """Search for a seed and flags of the simulator that violate the same property without a script.
 
     Prints the command that shows it. Ends with 3 if no run that was tried does.
     """
@@ -47,6 +47,6 @@ def realise(trace: Path, attempts: int, limit: float, threads: int | None) -> St
 
 
 def begun(status: StatusLine, trace: Trace) -> None:
-    """Show what runs are tried for."""
+    """Show which run is being searched for."""
     if status.terminal:
         status.show(f"looking for a run of {trace.configuration.protocol} that breaks {trace.property_name}")

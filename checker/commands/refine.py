@@ -1,4 +1,4 @@
-"""`zabcheck refine`: the executable protocol against the abstract one that the proof is about."""
+"""`zabcheck refine`: compare the executable protocol with the abstract one that the proof is about."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def refine(**flags: Any) -> RefinementReport:
     Both are explored side by side: each transition must be an abstract action whose guard holds, or change nothing
     of the abstract state, and every clause of the proof's invariant must hold in every state.
 
-    Exit codes: 0 it refines, 1 a step that does not was found, 2 the question was wrong, 3 no verdict.
+    Exit codes: 0 it refines, 1 a step that does not was found, 2 the request is wrong, 3 no verdict.
     """
     values = {f.name: flags[f.name] for f in fields(RefineRequest) if flags.get(f.name) is not None}
     budgets = {name: flags[name] for name in USUAL}
