@@ -1,8 +1,8 @@
 """The command `zabcheck`.
 
-Every command ends with 0 (all held), 1 (a violation was found and written down), 2 (the question
-was wrong: one sentence on stderr, nothing on stdout) or 3 (no verdict, or it could not be written
-down). Imports are made where they are needed, so that a small question is answered at once.
+Every command ends with one of four codes: 0 (all held), 1 (a violation was found and written down), 2 (the request is
+wrong: one sentence on stderr, nothing on stdout) or 3 (no verdict, or it could not be written down). Imports are made
+where they are needed, so that a small request is answered at once.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def main(ctx: click.Context, /, **options: Any) -> Answer:
 
     Exit codes: 0 all held, 1 a violation was found and written down, 2 the request is wrong,
     3 no verdict.
-    """
+    """  # noqa: D301 - \b is click's mark of lines that are not to be joined
     if ctx.invoked_subcommand is None:
         return explore(**options)
     given = [

@@ -103,7 +103,7 @@ def chaos(**words: Any) -> StatedResult:
 
 
 class ShownSearch(StatusLine, Conforming):
-    """Shows on stderr how far the search is."""
+    """Shows the progress of the search on stderr."""
 
     def explained(self, count: int, of: int) -> None:
         if not count % 50:

@@ -105,7 +105,7 @@ def induct(**flags: Any) -> Result:
 
 
 def request_of_flags(**flags: Any) -> InductRequest:
-    """Return the request that the flags make.
+    """Build the request from the flags.
 
     Raises:
         RequestError: a value is wrong.
@@ -116,7 +116,7 @@ def request_of_flags(**flags: Any) -> InductRequest:
 
 
 def listing(request: InductRequest) -> StatedResult:
-    """Return what every clause says."""
+    """List the statement of every clause."""
     from checker.symbolic.assumptions import beside
     from invariants.inductive.argument import is_whole
 
@@ -129,10 +129,10 @@ def listing(request: InductRequest) -> StatedResult:
 
 
 def confirmation(**flags: Any) -> ConfirmRequest:
-    """Return the request that the flags make with `--confirm`.
+    """Build the request for `--confirm` from the flags.
 
     Raises:
-        UsageError: a flag does not go with it, since no solver is asked.
+        UsageError: a flag does not go with it, since no solver is used.
     """
     if flags["smt2"]:
         raise click.UsageError("--smt2 contradicts --confirm: an exploration uses no solver")
@@ -146,7 +146,7 @@ def confirmation(**flags: Any) -> ConfirmRequest:
 
 
 class Line:
-    """Progress on the terminal."""
+    """Shows progress on the terminal."""
 
     def __init__(self, line: Any) -> None:
         self.line = line

@@ -1,4 +1,4 @@
-"""`zabcheck init NAME.py`: a protocol to begin with, that runs as it stands."""
+"""`zabcheck init NAME.py`: write a runnable protocol to begin with."""
 
 from __future__ import annotations
 

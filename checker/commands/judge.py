@@ -27,7 +27,7 @@ Examples:
 
 
 class TablePlace(InputPath):
-    """A table: a file or folder of this machine, or an address of one elsewhere."""
+    """A table: a file or folder on this machine, or an address of one elsewhere."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from traces.tables.places import address_of

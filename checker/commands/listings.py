@@ -1,4 +1,4 @@
-"""`zabcheck variants` and `zabcheck properties`: what there is to choose from."""
+"""`zabcheck variants` and `zabcheck properties`: list what a user can choose from."""
 
 from __future__ import annotations
 

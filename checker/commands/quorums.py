@@ -1,4 +1,4 @@
-"""`zabcheck quorums`: do the quorums of a ZooKeeper configuration intersect, and what do they survive?"""
+"""`zabcheck quorums`: check that the quorums of a ZooKeeper configuration intersect, and what they survive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`zabcheck reenact`: a trace of protocol zookeeper on real ZooKeeper servers (docs/how-to/reenact.md)."""
+"""`zabcheck reenact`: play a trace of protocol zookeeper on real ZooKeeper servers (docs/how-to/reenact.md)."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def play_trace(request: ReenactRequest) -> Answer:
 
 
 class ShownReenactment(StatusLine, ReenactmentMessages):
-    """Shows on stderr how far a re-enactment is."""
+    """Shows the progress of a re-enactment on stderr."""
 
     def __init__(self, request: ReenactRequest) -> None:
         StatusLine.__init__(self)
@@ -107,7 +107,7 @@ class ShownRuns(StatusLine, Conformance):
     """Shows on stderr how many runs played.
 
     Attributes:
-        texts: which runs differ, for the answer.
+        texts: the runs that differ, for the answer.
     """
 
     def __init__(self, request: ConformanceRequest) -> None:

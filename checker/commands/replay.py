@@ -1,4 +1,4 @@
-"""`zabcheck replay`: a saved trace again, in the simulator under its script."""
+"""`zabcheck replay`: repeat a saved trace in the simulator under its script."""
 
 from __future__ import annotations
 

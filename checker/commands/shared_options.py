@@ -1,4 +1,4 @@
-"""Options that several commands have, each with the same words of help."""
+"""Options that several commands have, with the same help."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = [
 def named(
     flag: str, metavar: str, words: str, complete: completing.Completer | None = None, default: str = ""
 ) -> Callable[[Any], Any]:
-    """Return an option that takes a name, or several.
+    """Return an option that takes one or several names.
 
     Args:
         words: its help.
-        complete: what a shell may complete it to.
-        default: what it is unless it is given; shown in the help.
+        complete: the candidates for completion in a shell.
+        default: its value unless it is given; shown in the help.
     """
     return click.option(
         flag, default=default, show_default=bool(default), metavar=metavar, shell_complete=complete, help=words
@@ -60,7 +60,7 @@ MODEL = (
 
 
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say which model it is, of a command that takes all of them."""
+    """Add the options that describe the model to a command that takes all of them."""
     for option in reversed(MODEL):
         command = option(command)
     return command
