@@ -99,7 +99,8 @@ def check(file: Path | None, only: tuple[str, ...], changed_since: str | None, *
     """Run the checks of zabcheck.toml and compare the results with its expectations.
 
     Exit codes: 0 all as expected; 1 something differs: a new violation, one that vanished, a premise no longer reached,
-    a changed figure; 2 the file or the request is wrong; 3 some check has no verdict."""
+    a changed figure; 2 the file or the request is wrong; 3 some check has no verdict.
+    """
     return for_machines(lambda: checked(file, only, changed_since, outputs), outputs["as_json"])
 
 

@@ -45,7 +45,8 @@ def conform(record: Any, release: str, variant: str, time_limit: float | None) -
 
     Exit codes: 0 a run explains the whole record, acknowledged writes are served, and the run violates nothing; 1 no
     run explains the record, or a property is violated; 2 the request is wrong; 3 unknown: the record has no end, there
-    are too many states, or the time is up."""
+    are too many states, or the time is up.
+    """
     request = ConformRequest(str(record), release or "", variant or "", time_limit)
     with ShownSearch() as shown:
         done = answer(request, shown)
@@ -91,7 +92,8 @@ def chaos(**words: Any) -> StatedResult:
     `conform` does.
 
     No packet is held back, and no class of ZooKeeper is changed. A seed determines the faults, not the servers'
-    reactions. Exit codes are those of `conform`; with --record-only 0."""
+    reactions. Exit codes are those of `conform`; with --record-only 0.
+    """
     words = {name: ("" if value is None else value) for name, value in words.items()}
     words["output"] = str(words["output"])
     request = ChaosRequest(**words)

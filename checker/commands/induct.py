@@ -90,7 +90,8 @@ def induct(**flags: Any) -> Result:
     the proof may be vacuous. A property that a run violates is violated, whatever was proved.
 
     Exit codes: 0 every requested clause is proved, 1 a clause is not inductive or a property is violated, 2 the request
-    is wrong, 3 no verdict: a query is undecided, or a premise of --require-witness is not reached."""
+    is wrong, 3 no verdict: a query is undecided, or a premise of --require-witness is not reached.
+    """
     started = time.perf_counter()
     if flags["confirm"] and not flags["listed"]:
         return confirm.answer(confirmation(**flags), TerminalWatch())

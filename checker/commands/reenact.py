@@ -54,7 +54,8 @@ def reenact(**words: Any) -> Answer:
 
     Exit codes: 0 every step agrees with the model, and no property is violated; 1 every step agrees, and the servers
     violate a property; 2 the request is wrong; 3 a step differs from the model, could not be forced, or the servers
-    cannot be run here."""
+    cannot be run here.
+    """
     trace, count, seed = words.pop("trace"), words.pop("runs_drawn"), words.pop("seed")
     if (trace is None) == (not count):
         raise click.UsageError("name a trace, a row of the track record (ZK-4394), or --random N")

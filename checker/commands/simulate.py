@@ -117,7 +117,8 @@ def simulate(**flags: Any) -> Answer:
     come first in their tick.
 
     Exit codes: 0; 1 --check found a violation, or a user protocol has a run-time error; 2 the request is wrong; 3 the
-    run has no end."""
+    run has no end.
+    """
     request = request_of_flags(**flags)
     outputs: dict[str, Path | None] = {name: flags[name] for name in (*WRITTEN, "page")}
     check_outputs(outputs, request)

@@ -49,7 +49,8 @@ def walk(where: str | None, no_browser: bool, as_json: bool, **flags: Any) -> An
     for any model and user protocol. The limits apply to each search started from the page. Nothing leaves this machine:
     the server listens on 127.0.0.1, and answers only at the printed address.
 
-    Exit codes: 0 ended by Ctrl-C, 2 the request is wrong, 3 the server could not start."""
+    Exit codes: 0 ended by Ctrl-C, 2 the request is wrong, 3 the server could not start.
+    """
     from checker.walk.serving import WalkServer, check_installed, keep_what_is_loaded
 
     check_installed()

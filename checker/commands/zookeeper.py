@@ -83,7 +83,8 @@ def zookeeper(
     With --drift: compare the methods of ZooKeeper that the model cites with their recorded digests.
 
     Exit codes: 0 every row, or method, is as recorded; 1 one has changed; 2 the request is wrong; 3 one has no verdict,
-    and none has changed."""
+    and none has changed.
+    """
     trace: Path | None = more.pop("trace")
     if (trace is not None or page is not None) and (len(issues) != 1 or residue or matrix is not None):
         raise click.UsageError("--trace and --html are for one row: zabcheck zookeeper ZK-4643 --html FILE")

@@ -200,7 +200,8 @@ class Cluster:
 @cache
 def begin(question: ExplorationTask) -> None:
     """Make a task's process ready for a question. Spark collects garbage after every task, and would look at
-    everything that a process keeps each time, which takes longer than a small task: that is set apart."""
+    everything that a process keeps each time, which takes longer than a small task: that is set apart.
+    """
     code_for(question)
     gc.collect()
     gc.freeze()

@@ -67,7 +67,8 @@ class State(Fields):
 
 def state(size: Size) -> list[Field]:
     """The fields of each process: `stored` survives a crash, `volatile` does not; a `ghost` is what observations
-    write, and no handler may read it."""
+    write, and no handler may read it.
+    """
     return [
         stored("phase", OneOf("WORKING", "PREPARED", "COMMITTED", "ABORTED"), "where it stands"),
         volatile("coordinates", Bool(), "it waits for votes"),
