@@ -40,8 +40,10 @@ __all__ = ["chaos", "conform"]
 )  # fmt: skip
 @published("conform", "The answer as JSON.")
 def conform(record: Any, release: str, variant: str, time_limit: float | None) -> StatedResult:
-    """Search for a run of a release's model that explains the record of a free-running ensemble: each packet between
-    servers, in order, kills and starts, and the disks at the end. Election votes and the servers' logs are ignored.
+    """Search for a run of a release's model that explains the record of a free-running ensemble.
+
+    It explains each packet between servers, in order, kills and starts, and the disks at the end. Election votes and
+    the servers' logs are ignored.
 
     Exit codes: 0 a run explains the whole record, acknowledged writes are served, and the run violates nothing; 1 no
     run explains the record, or a property is violated; 2 the request is wrong; 3 unknown: the record has no end, there
@@ -87,9 +89,10 @@ def conform(record: Any, release: str, variant: str, time_limit: float | None) -
 )
 @published("conform", "The answer as JSON.")
 def chaos(**words: Any) -> StatedResult:
-    """Run three real ZooKeeper servers on loopback while clients write, and kill, stop, isolate and delay them by a
-    seed. Record the packets between them with passive proxies, and compare the record with the release's model as
-    `conform` does.
+    """Run three real ZooKeeper servers on loopback, disturb them, and compare their record with the model.
+
+    Clients write, while servers are killed, stopped, isolated and delayed by a seed. Passive proxies record the packets
+    between the servers, and the record is compared with the release's model as `conform` does.
 
     No packet is held back, and no class of ZooKeeper is changed. A seed determines the faults, not the servers'
     reactions. Exit codes are those of `conform`; with --record-only 0.

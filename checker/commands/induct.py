@@ -83,8 +83,9 @@ NOT_INDUCTIVE = 1
 @SMT2
 @published("induct")
 def induct(**flags: Any) -> Result:
-    """Check with z3 whether clauses are inductive: kept by every step from every state that satisfies them, reachable
-    or not. A property that follows from inductive clauses holds at every depth. A clause that is not inductive may
+    """Check with z3 whether clauses are inductive.
+
+    A clause is, if every step keeps it from every state that satisfies the clauses, reachable or not. A property that follows from inductive clauses holds at every depth. A clause that is not inductive may
     still hold: a counterexample to induction is two states and one step, and the first state may be unreachable. An
     exploration then searches for a run that reaches the premise of each property. If none does, the report says that
     the proof may be vacuous. A property that a run violates is violated, whatever was proved.

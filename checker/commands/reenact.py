@@ -49,8 +49,9 @@ __all__ = ["reenact"]
 @click.option("--patience", default=20.0, show_default=True, help="How long to wait for the effect of a step.")
 @click.option("--output", "-o", type=PATH, help="A new folder for logs and data (default: one beside the trace).")
 def reenact(**words: Any) -> Answer:
-    """Play a trace, or the run of a row of the track record, on a real ZooKeeper ensemble, packet by packet, and
-    compare the servers with the model.
+    """Play a run on a real ZooKeeper ensemble, packet by packet, and compare the servers with the model.
+
+    The run is a trace, or that of a row of the track record.
 
     Exit codes: 0 every step agrees with the model, and no property is violated; 1 every step agrees, and the servers
     violate a property; 2 the request is wrong; 3 a step differs from the model, could not be forced, or the servers

@@ -1,5 +1,4 @@
-"""The second third of a level, in a task: an owner says which of the fingerprints that it is asked about are new, and
-keeps these.
+"""Say which fingerprints are new, and keep them: the second third of a level, in a task of the owner of a part.
 
 Of equal ones the first is new, in the order of the tasks and of what each found, so the answer depends on no order in
 which messages come. Memory is bounded: fingerprints beyond a limit are put on disk, shared out by their next bits, and

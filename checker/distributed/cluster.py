@@ -199,8 +199,10 @@ class Cluster:
 
 @cache
 def begin(question: ExplorationTask) -> None:
-    """Make a task's process ready for a question. Spark collects garbage after every task, and would look at
-    everything that a process keeps each time, which takes longer than a small task: that is set apart.
+    """Make a task's process ready for a question.
+
+    Spark collects garbage after every task, and would look at everything that a process keeps each time, which takes
+    longer than a small task: that is set apart.
     """
     code_for(question)
     gc.collect()

@@ -36,12 +36,23 @@ def test_other_pages_in_plain_words_keep_the_rules(name: str) -> None:
     assert list(faults((TOP / name).read_text())) == []
 
 
-@cache
 def printed(command: str, folder: Path | None) -> str:
-    """Run a command in this process, once for all pages, and return what it prints."""
+    """Run a command in this process, and return what it prints: once for all pages if it runs in no folder of its page.
+
+    In a folder the same command may print something else once the page has changed a file.
+    """
+    return run_in(command, folder) if folder else run_here(command)
+
+
+@cache
+def run_here(command: str) -> str:
+    return run_in(command, TOP)
+
+
+def run_in(command: str, folder: Path) -> str:
     program, *words = command.split()
     assert program == "zabcheck", command
-    with contextlib.chdir(folder or TOP):
+    with contextlib.chdir(folder):
         result = CliRunner().invoke(main, words)
     return result.stdout + result.stderr
 

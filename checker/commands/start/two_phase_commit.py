@@ -4,10 +4,10 @@ Try it:
 
     zabcheck --protocol tpc.py                    every state there is
     zabcheck --protocol tpc.py --crashes 2        a larger budget
-    zabcheck --protocol tpc.py --variant hasty    one rule changed: what breaks, and how
+    zabcheck --protocol tpc.py --variant hasty    one rule changed: the violation, and a run to it
     zabcheck induct --protocol tpc.py             why it holds, however long it runs
 
-Then change a line. `docs/your-own-protocol.md` says what else there is.
+Then change a line. `docs/reference/protocol-language.md` lists all that a protocol may contain.
 """
 
 from __future__ import annotations
