@@ -35,7 +35,7 @@ def properties_of(question: Grid) -> tuple[str, ...]:
 
 
 def schema_of(question: Grid) -> pa.Schema:
-    """The columns of a sweep's table (docs/sweep.md)."""
+    """The columns of a sweep's table (docs/reference/file-formats.md)."""
     text, number = pa.string(), pa.int32()
     return pa.schema(
         [

@@ -71,7 +71,7 @@ class Events:
 
 
 def runs_frame(spark: SparkSession, question: Grid, partitions: int | None = None) -> DataFrame:
-    """The rows of a sweep's table (docs/sweep.md).
+    """The rows of a sweep's table (docs/reference/file-formats.md).
 
     Args:
         question: checked.
