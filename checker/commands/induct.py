@@ -85,10 +85,11 @@ NOT_INDUCTIVE = 1
 def induct(**flags: Any) -> Result:
     """Check with z3 whether clauses are inductive.
 
-    A clause is, if every step keeps it from every state that satisfies the clauses, reachable or not. A property that follows from inductive clauses holds at every depth. A clause that is not inductive may
-    still hold: a counterexample to induction is two states and one step, and the first state may be unreachable. An
-    exploration then searches for a run that reaches the premise of each property. If none does, the report says that
-    the proof may be vacuous. A property that a run violates is violated, whatever was proved.
+    A clause is, if every step keeps it from every state that satisfies the clauses, reachable or not. A property that
+    follows from inductive clauses holds at every depth. A clause that is not inductive may still hold: a counterexample
+    to induction is two states and one step, and the first state may be unreachable. An exploration then searches for a
+    run that reaches the premise of each property. If none does, the report says that the proof may be vacuous. A
+    property that a run violates is violated, whatever was proved.
 
     Exit codes: 0 every requested clause is proved, 1 a clause is not inductive or a property is violated, 2 the request
     is wrong, 3 no verdict: a query is undecided, or a premise of --require-witness is not reached.

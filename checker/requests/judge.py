@@ -30,8 +30,8 @@ class JudgeRequest(Request):
     """Judging an event table.
 
     Attributes:
-        table: a Parquet file, or a folder of them; by its path, or an address (docs/spark.md); or a table of a catalog
-            of Spark's, by its three names.
+        table: a Parquet file, or a folder of them; by its path, or an address (docs/how-to/tables-and-spark.md); or a
+            table of a catalog of Spark's, by its three names.
         protocol: of a table of a user protocol, where its source is now; empty: where the table says.
         properties: names; none: all of histories that are judged by default.
         engine: `plain` or `spark`; None: Spark for large tables.
