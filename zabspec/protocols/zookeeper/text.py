@@ -8,6 +8,7 @@ from zabspec.protocols.zookeeper.coarse import *
 from zabspec.protocols.zookeeper.established import *
 from zabspec.protocols.zookeeper.leader import *
 from zabspec.protocols.zookeeper.learner import *
+from zabspec.protocols.zookeeper.mechanisms import *
 from zabspec.protocols.zookeeper.mutants import *
 from zabspec.protocols.zookeeper.observed import *
 from zabspec.protocols.zookeeper.production import *
