@@ -1,10 +1,10 @@
 """Which release has which bug: every row of the track record asked of every release, a cell at a time.
 
-A cell is the release with every known fix that neither is the row's own, nor contains it, nor is contained in it, within
-the row's budgets, with merged steps. It is asked twice: whether the bug's mechanism occurs (`mechanisms.py`), and whether
-the row's property breaks. Where both do, the shortest run that breaks the property is searched for the mechanism: without
-it the harm is another bug's. A cell is written to a file as soon as it is known, so that a run that was stopped goes on
-where it was. Cells whose texts are the same function by function are asked once."""
+A cell is the release with every known fix that neither is the row's own, nor contains it, nor is contained in it,
+within the row's budgets, with merged steps. It is asked twice: whether the bug's mechanism occurs (`mechanisms.py`),
+and whether the row's property breaks. Where both do, the shortest run that breaks the property is searched for the
+mechanism: without it the harm is another bug's. A cell is written to a file as soon as it is known, so that a run that
+was stopped goes on where it was. Cells whose texts are the same function by function are asked once."""
 
 from __future__ import annotations
 

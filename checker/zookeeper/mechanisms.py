@@ -1,4 +1,4 @@
-"""For each bug of the track record: the rule that its mechanism breaks, and which releases have it by their fix versions.
+"""For each bug of the track record: the rule that its mechanism breaks, and which releases have it by fix versions.
 
 A property may break by the mechanism of another bug. The matrix therefore asks two questions of a release: does the
 mechanism occur, and does the property break in a run in which it occurs. What it finds is held against the fix versions

@@ -1,7 +1,7 @@
-"""The step at which a server does the wrong thing: one rule for each known bug, broken where the bug's mechanism occurs.
+"""The step at which a server does the wrong thing: a rule for each known bug, broken where its mechanism occurs.
 
-A property that breaks says what users lose, and several bugs may break it. A rule here says what the code does wrong, so
-it tells one bug from another. Each is a rule over steps: `before` and `after` are the states around one. No rule is
+A property that breaks says what users lose, and several bugs may break it. A rule here says what the code does wrong,
+so it tells one bug from another. Each is a rule over steps: `before` and `after` are the states around one. No rule is
 judged unless it is named (`checker/zookeeper/matrix.py`), and none has a state of its own.
 
 A learner's steps at NEWLEADER may be put together (`coarse.py`), so a rule looks at what is so when NEWLEADER is
