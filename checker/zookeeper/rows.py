@@ -180,7 +180,7 @@ ROWS = (
         "A server logs the transactions of a DIFF whose epoch is later than its currentEpoch, and crashes before that "
         "is written: QuorumPeer.loadDataBase refuses it ever after.",
         "f.2.1: a follower accepts NEWLEADER with its history, sets its epoch and acknowledges, in one step",
-        {"losses": 0, "elections": 1, "proposals": 1}, 0, 0, True, "",
+        {"losses": 0, "elections": 1, "proposals": 1}, 0, 28, True, "",
     ),
     Row(
         "4882", "3.9.4", others(), ("4882",), "trees-agree",
