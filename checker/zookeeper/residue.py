@@ -110,7 +110,7 @@ def ask(line: Line, release: str, seconds: float | None, progress: Progress | No
     Raises:
         KeyboardInterrupt: it was interrupted.
     """
-    started, judged = time.process_time(), properties_of(PROTOCOL)
+    started, judged = time.process_time(), [p for p in properties_of(PROTOCOL) if p.default]
     names = ("elections", "proposals", "crashes", "losses")
     budget = dict(zip(names, line.budget, strict=True))
     code, _ = Compiled.of(Model(configuration(release, repairs_of(line, release), budget, False, "")), judged, True)

@@ -113,6 +113,14 @@ ROWS = (
         {"losses": 0, "elections": 1, "proposals": 1}, 40, 34, True, "11 s, 13, 73,293 (Remix)",
     ),
     Row(
+        "late-drain", "3.6.0", others("4712", also=("4394",)), ("4712",), "trees-agree",
+        "When a follower's term ends, its tree is brought up to its log first, and what waits for the log is appended "
+        "behind that; the tree is kept, the server votes and joins with less than its log has, is not truncated, and "
+        "serves after a restart what nobody else has.",
+        "recovery: the history that a process votes with is the one on its disk",
+        {"losses": 0, "elections": 1, "proposals": 1}, 0, 33, True, "",
+    ),
+    Row(
         "4541", "3.9.2", others(), ("4394",), "acknowledged-survives",
         "A connection breaks between NEWLEADER and UPTODATE: what was logged is not brought into the tree, "
         "and the server, elected by its epoch, leads without it.",
@@ -166,6 +174,13 @@ ROWS = (
         "QuorumPeer.loadDataBase refuses it ever after.",
         "f.2.1: a follower accepts NEWLEADER with its history, sets its epoch and acknowledges, in one step",
         CUT | {"partitions": 0, "proposals": 0}, 21, 16, True, "", "",
+    ),
+    Row(
+        "log-epoch", "3.9.4", others("2354"), ("2354",), "starts-again",
+        "A server logs the transactions of a DIFF whose epoch is later than its currentEpoch, and crashes before that "
+        "is written: QuorumPeer.loadDataBase refuses it ever after.",
+        "f.2.1: a follower accepts NEWLEADER with its history, sets its epoch and acknowledges, in one step",
+        {"losses": 0, "elections": 1, "proposals": 1}, 0, 28, True, "",
     ),
     Row(
         "4882", "3.9.4", others(), ("4882",), "trees-agree",

@@ -100,7 +100,7 @@ def fit(model: Model, asked: Sequence[Step]) -> Fitted:
     runner = Runner(model)
     out = Fitted(state_json(runner.state), [], [], [])
     names = list(model.program.actions)
-    judged = properties_of(model.protocol.name)
+    judged = [p for p in properties_of(model.protocol.name) if p.default]
     found: dict[str, None] = {}
     early: list[tuple[int | None, str]] = []  # taken before the trace has them
 
