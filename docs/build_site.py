@@ -126,7 +126,7 @@ def page_text(path: Path) -> str:
 
 
 def with_runs(text: str, runs: Iterable[str]) -> str:
-    """Return the gallery's page with a link below each entry to its runs, which lie in the folder of live pages."""
+    """Return the gallery's page, in a folder of the site, with links below each entry to the live pages of its runs."""
     of_entry: dict[str, list[str]] = {}
     names = set(re.findall(r"^### (\S+)$", text, flags=re.MULTILINE))
     for run in sorted(runs):
@@ -137,7 +137,7 @@ def with_runs(text: str, runs: Iterable[str]) -> str:
     def links(found: re.Match[str]) -> str:
         name = found[1]
         shown = ", ".join(
-            f'<a href="{LIVE}/{run}.html">{run.removeprefix(name + "-")}</a>' for run in of_entry.get(name, ())
+            f'<a href="../{LIVE}/{run}.html">{run.removeprefix(name + "-")}</a>' for run in of_entry.get(name, ())
         )
         return found[0] + (f"\n\nWalk through the run: {shown}" if shown else "")
 

@@ -1,4 +1,6 @@
-"""Fairness in the graph of the stable phase: what a set of nodes, or a loop, leaves undone (docs/live.md, "Fairness").
+"""Fairness in the graph of the stable phase: what a set of nodes, or a loop, leaves undone.
+
+The definition is in docs/explanation/liveness.md, "Fairness".
 
 An obligation is a class of steps, by its number, or a message in flight, by its bytes. It is enabled in a node or not,
 and met by an edge or not. A run that stays in some nodes and edges for ever is fair if each obligation that is enabled

@@ -85,8 +85,8 @@ def test_the_gallery_links_its_runs() -> None:
     page = "### no-sync\n\nA claim.\n\n### no-sync-and-on\n\nOn.\n\n### zab\n"
     runs = ["no-sync-agreement", "no-sync-and-on-prefix", "gallery"]
     shown = site.with_runs(page, runs)
-    assert '### no-sync\n\nWalk through the run: <a href="live/no-sync-agreement.html">agreement</a>\n' in shown
-    assert '<a href="live/no-sync-and-on-prefix.html">prefix</a>' in shown.partition("### no-sync-and-on")[2]
+    assert '### no-sync\n\nWalk through the run: <a href="../live/no-sync-agreement.html">agreement</a>\n' in shown
+    assert '<a href="../live/no-sync-and-on-prefix.html">prefix</a>' in shown.partition("### no-sync-and-on")[2]
     assert shown.endswith("### zab\n")
 
 

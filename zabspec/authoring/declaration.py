@@ -616,7 +616,8 @@ def invariant(function: Looks) -> Looks:
 
 def progress(function: Looks) -> Looks:
     """Mark a progress property, `(s, p)`: True while p waits; none may wait for ever. Over connections it may take who
-    the oracle names, `(s, p, named)`. Its docstring states what p waits for; `--live` checks it (docs/live.md)."""
+    the oracle names, `(s, p, named)`. Its docstring states what p waits for; `--live` checks it
+    (docs/explanation/liveness.md)."""
     function.progress_property = ProgressProperty(name_of(function), "", function)  # type: ignore[attr-defined]
     return function
 
