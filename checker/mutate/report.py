@@ -99,7 +99,7 @@ class MutationReport(Result):
         return "\n".join(lines)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON values (docs/your-own-protocol.md)."""
+        """Return the report as JSON values (docs/reference/protocol-language.md)."""
         c = self.campaign
         return {
             "format": FORMAT,

@@ -1670,8 +1670,8 @@ def test_all_of_a_volatile_field_is_forgotten_whatever_its_axes(tmp_path: Path) 
 
 
 def test_the_example_of_the_reference_page_runs(tmp_path: Path) -> None:
-    """The schema and the protocol printed in docs/language.md work in both worlds as the page says."""
-    page = (Path(__file__).parents[2] / "docs" / "language.md").read_text()
+    """The schema and the protocol printed in docs/reference/protocol-language.md work in both worlds as the page says."""
+    page = (Path(__file__).parents[2] / "docs/reference/protocol-language.md").read_text()
     schema_text, protocol_text = re.findall(r"<!-- example: \w+ -->\n```python\n(.*?)```", page, re.S)
     schema = import_text(tmp_path, "page_schema", schema_text)
     protocol = import_text(tmp_path, "page_protocol", protocol_text)

@@ -1,8 +1,8 @@
 """What the author of a protocol writes with: its fields, its steps, what it shows and what must hold of it.
 
-A protocol is one file (`docs/your-own-protocol.md`). It declares the fields of its processes and its messages, marks
-its functions with what they are (`receives`, `action`, `environment_step`, `observation`, `safety`), and ends with one
-line that names the whole: `PROTOCOL = declare(__name__, ...)`. Nothing is explored while it is read:
+A protocol is one file (`docs/reference/protocol-language.md`). It declares the fields of its processes and its
+messages, marks its functions with what they are (`receives`, `action`, `environment_step`, `observation`, `safety`),
+and ends with one line that names the whole: `PROTOCOL = declare(__name__, ...)`. Nothing is explored while it is read:
 `zabspec/authoring/reading.py` makes a protocol of what is said here.
 """
 

@@ -1,7 +1,7 @@
 """The names a text of the language may use, as Python sees them.
 
 Types in annotations (`State`, `Node`, `Txn`, ...) and the few operations the language adds to
-Python. `docs/language.md` is the reference.
+Python. `docs/reference/protocol-language.md` is the reference.
 """
 
 from __future__ import annotations
