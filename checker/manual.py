@@ -51,7 +51,7 @@ class Section:
 
     Attributes:
         page: the topic of its page.
-        heading: without marks; of a text before any heading: the topic.
+        heading: without marks; the topic for text before any heading.
         level: of the heading, from 1.
         text: Markdown, heading included.
     """
@@ -68,22 +68,22 @@ class Section:
 
     @property
     def topic(self) -> str:
-        """What `zabcheck docs` shows it by."""
+        """The argument of `zabcheck docs` that shows it."""
         return f"{self.page}#{self.anchor}" if self.level > 1 else self.page
 
     @cached_property
     def words(self) -> str:
-        """Its words, in small letters, each after a space."""
+        """Its words in lower case, each after a space."""
         return spaced(self.text)
 
     @cached_property
     def terms(self) -> dict[str, str]:
-        """What its tables explain: the second cell of a row by the first, in small letters; a head is no row."""
+        """The explanations in its tables: the second cell of a row by the first, in lower case; a head is no row."""
         rows = re.findall(r"^\| *[`*]*([^|`*]+?)[`*]* *\|([^|]+).*$(?!\n\|[ :-]+\|)", self.text, flags=re.MULTILINE)
         return {first.lower(): MARKUP.sub(lambda found: found[1] or "", second).strip() for first, second in rows}
 
     def excerpt(self, words: Sequence[str]) -> str:
-        """Return what a search shows of the section: a table's row that explains a word, or the beginning."""
+        """Return the excerpt that a search shows: the table row that explains a word, or the section's beginning."""
         explained = (f"{word}: {self.terms[word]}" for word in words if word in self.terms)
         return next(explained, self.beginning or self.heading)
 
@@ -187,12 +187,12 @@ def page_named(topic: str, where: Sequence[ManualPage]) -> ManualPage | None:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found.
+    """The result of a search in the pages.
 
     Attributes:
-        words: those that were searched for, in small letters.
-        complete: some section has all of the words.
-        sections: those that have at least half of the words, best first.
+        words: the search terms in lower case.
+        complete: whether some section has all of them.
+        sections: those that have at least half of them, best first.
     """
 
     words: tuple[str, ...]
@@ -223,7 +223,7 @@ def search(words: Sequence[str], where: Sequence[ManualPage]) -> SearchResult:
 
 
 def occurrences(word: str, page: ManualPage, section: Section) -> float:
-    """Return how much a section has of a word: between 0 and 1 for its text, more if a heading or a table has it."""
+    """Return the weight of a word in a section: between 0 and 1 for its text, more if a heading or a table has it."""
     stem = ENDING.sub("", word) if len(word) > SHORT else word
     count = section.words.count(f" {stem}")
     heading = f" {stem}" in spaced(section.heading)
@@ -233,10 +233,10 @@ def occurrences(word: str, page: ManualPage, section: Section) -> float:
 
 
 def spaced(text: str) -> str:
-    """Return the words of a text in small letters, each after a space."""
+    """Return the words of a text in lower case, each after a space."""
     return "".join(f" {word}" for word in WORD.findall(text.lower()))
 
 
 def weight(page: ManualPage) -> float:
-    """Return the weight of a page among others: what records reasons, measurements or entries comes later."""
+    """Return the weight of a page among others: less for decision records, findings and the gallery."""
     return 0.5 if page.topic.startswith(LATER) else 1.0

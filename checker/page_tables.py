@@ -34,13 +34,13 @@ def with_tables(text: str, folder: Path) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table as Markdown; a bar in a cell does not end the cell."""
+    """Return a table as Markdown; a bar inside a cell is escaped."""
     cells = [[" ".join(cell.split()).replace("|", r"\|") for cell in row] for row in rows]
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *cells))
 
 
 def properties(_: Path) -> str:
-    """Return the table of the properties of the papers: what `invariants/` states of each."""
+    """Return the table of the papers' properties, with the statement of each from `invariants/`."""
     from invariants import PROPERTIES
 
     return table(
@@ -55,7 +55,7 @@ def relations(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def named(names: Iterable[str]) -> str:
-    """Return names in a line: properties as they are, conditions in italics."""
+    """Return names joined in a line: properties as they are, conditions in italics."""
     from invariants import PROPERTIES
 
     known = {p.name for p in PROPERTIES}
@@ -126,7 +126,7 @@ def report_keys(_: Path) -> str:
 
 # The tables by the name in their mark, each written by a function of the page's folder.
 def zookeeper_properties(_: Path) -> str:
-    """Return the table of the properties of `zookeeper`: what its source states of each."""
+    """Return the table of the properties of `zookeeper`, with the statement of each from its source."""
     from zabspec.protocols.registry import PROTOCOLS
 
     return table(("property", "statement"), ((f"`{p.name}`", p.statement) for p in PROTOCOLS["zookeeper"].claims))

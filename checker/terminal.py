@@ -1,4 +1,4 @@
-"""Following a request on a terminal: a line of progress, and notes on stderr."""
+"""Progress of a request on a terminal: a progress line, and notes on stderr."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ class TerminalWatch(Watch):
 
 
 class SearchLine(StatusLine):
-    """Random walks."""
+    """Shows the progress of random walks."""
 
     def __call__(self, walked: Walked) -> None:
         if self.due():
             rate = walked.steps / max(walked.seconds, 1e-9)
-            met = f"{len(walked.met)} of {len(walked.properties)} premises met"
+            met = f"{len(walked.met)} of {len(walked.properties)} premises reached"
             broken = f", {len(walked.broken)} violated" if walked.broken else ""
             self.show(f"{walked.walks:,} walks, {walked.steps:,} steps, {rate:,.0f}/s, {met}{broken}")
 
 
 class LiveLine(StatusLine):
-    """A search for starvation."""
+    """Shows the progress of a search for starvation."""
 
     def __call__(self, found: Live) -> None:
         if self.due():
@@ -59,7 +59,7 @@ class LiveLine(StatusLine):
 
 
 class MutantLine(StatusLine):
-    """Mutants, checked one after another."""
+    """Shows the progress of checking mutants, one after another."""
 
     def __call__(self, campaign: Campaign) -> None:
         if self.due():

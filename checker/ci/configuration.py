@@ -1,7 +1,7 @@
-"""What `zabcheck check` reads: named checks, what each is to find, and what is known to differ.
+"""Read the configuration of `zabcheck check`: named checks, their expected results, and known differences.
 
-A matrix is `zabcheck.toml`, or the table `tool.zabcheck` of a `pyproject.toml`; `schema/zabcheck.schema.json` says what
-may stand in it, for editors too. What an option may be is said by the command that it is an option of.
+A matrix is `zabcheck.toml`, or the table `tool.zabcheck` of a `pyproject.toml`; `schema/zabcheck.schema.json` defines
+its keys, for editors too. The values of an option are defined by its command.
 """
 
 from __future__ import annotations
@@ -44,21 +44,22 @@ ALL = "all"
 
 
 class MatrixError(ValueError):
-    """The file is no matrix of checks: one sentence says where and why."""
+    """The file is not a matrix of checks: one sentence says where and why."""
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """What a check is to find.
+    """The expected result of a check.
 
     Attributes:
         verdict: `holds`, `violated` or `not reached`.
-        violated: every property that breaks, with the length of its shortest run (simulated: the tick); of
-            progress properties, each that is violated, with the length of the run that is shown.
-        premises: the properties whose premise has to be met, each with the depth that it is to be met at, or none;
-            None: those of all that are judged.
-        depth, states, raw, exhausted: of the exploration, where they are to be these; of a liveness check the depth of
-            the fault phase, and the states of the stable one.
+        violated: every property that is violated, with the length of its shortest run (simulated: the tick); for
+            progress properties, with the length of the run that is shown.
+        premises: the properties whose premise must be reached, each with the depth at which it is reached first, or
+            None
+            for any; None: those of all that are judged.
+        depth, states, raw, exhausted: of the exploration, if they are expected; of a liveness check the depth of the
+            fault phase, and the states of the stable one.
         sha256: of a simulated run.
         source: where it is stated, or which independent engine found the same.
     """
@@ -76,16 +77,16 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Check:
-    """A question by name, and what is to be found.
+    """A named request, and its expected result.
 
     Attributes:
         name: of letters, digits, dots and dashes: it is part of file names.
         values: of the fields of its request, as `zabcheck.explore` and `zabcheck.simulate` take them.
-        expect: what is to be found.
-        claim, where, story: what is claimed, where, and what happens: for a gallery.
-        why: of a variant, why it breaks, or why it does no harm.
-        seconds: the CPU seconds that it took when it was last measured; 0: not measured.
-        line: of the file, where it begins; 0: not known.
+        expect: the expected result.
+        claim, where, story: for the gallery: the claim, its place in the source, and what happens.
+        why: of a variant, why it violates a property, or why it does no harm.
+        seconds: the CPU seconds that it took when it was last measured; 0 if it was not measured.
+        line: of the file, where it begins; 0 if that is not known.
     """
 
     name: str
@@ -114,15 +115,15 @@ class Check:
 
 @dataclass(frozen=True)
 class Known:
-    """Something that is known to differ, and is let pass until a day.
+    """A known difference, which is accepted until a day.
 
     Attributes:
         check: the check's name.
-        what: how it differs.
-        name: the property; empty: it is not of one.
-        depth: the length of its shortest run; None: any.
-        reason: why it is let pass.
-        until: the last day on which it is.
+        what: the kind of difference.
+        name: the property; empty if it is not about one.
+        depth: the length of its shortest run; None for any.
+        reason: why it is accepted.
+        until: the last day on which it is accepted.
     """
 
     check: str
@@ -139,9 +140,9 @@ class Matrix:
 
     Attributes:
         path: the file.
-        checks: in its order.
-        known: its baseline.
-        baseline: the file of that; None: there is none.
+        checks: in the file's order.
+        known: the known differences of its baseline.
+        baseline: the file of the baseline, or None.
     """
 
     path: Path
@@ -151,7 +152,7 @@ class Matrix:
 
 
 def default_file() -> Path:
-    """The matrix of this folder.
+    """Return the path of the matrix in the current folder.
 
     Raises:
         MatrixError: there is none.
@@ -168,23 +169,23 @@ def read_matrix(path: Path, shipped: bool = False) -> Matrix:
     """Read a matrix, with its baseline.
 
     Args:
-        shipped: it comes with the package, and tests hold it against the schema.
+        shipped: whether it comes with the package; tests check it against the schema then.
 
     Raises:
-        MatrixError: it cannot be read, or is none.
+        MatrixError: it cannot be read, or is not a matrix.
     """
     return matrix_of(table_of(path), path, shipped=shipped)
 
 
 def matrix_of(table: Mapping[str, Any], path: Path, text: str | None = None, shipped: bool = False) -> Matrix:
-    """The matrix that a file's table is.
+    """Build a matrix from the table of its file.
 
     Args:
-        text: of the file; None: it is read for the lines of the checks.
-        shipped: it is not held against the schema.
+        text: of the file; None to read it for the lines of the checks.
+        shipped: whether to skip the check against the schema.
 
     Raises:
-        MatrixError: it is none.
+        MatrixError: it is not a matrix.
     """
     if path.name == "pyproject.toml":
         table = table.get("tool", {}).get("zabcheck", {})
@@ -210,24 +211,25 @@ def matrix_of(table: Mapping[str, Any], path: Path, text: str | None = None, shi
 
 
 def table_of(path: Path) -> dict[str, Any]:
-    """
+    """Return the content of a TOML file.
+
     Raises:
-        MatrixError: the file cannot be read, or is no TOML.
+        MatrixError: the file cannot be read, or is not TOML.
     """
     try:
         return tomllib.loads(read_bytes(path, LARGEST).decode())
     except OSError as problem:
         if problem.errno == errno.EFBIG:
-            raise MatrixError(f"{path} is larger than {LARGEST >> 20} MiB: this is no matrix of checks") from None
+            raise MatrixError(f"{path} is larger than {LARGEST >> 20} MiB: this is not a file of checks") from None
         raise MatrixError(f"cannot read {path}: {problem.strerror or problem}") from None
     except UnicodeDecodeError:
-        raise MatrixError(f"{path} is no TOML: it is not UTF-8") from None
+        raise MatrixError(f"{path} is not TOML: it is not UTF-8") from None
     except tomllib.TOMLDecodeError as problem:
         raise MatrixError(f"{path} is no TOML: {problem}") from None
     except RecursionError:
-        raise MatrixError(f"{path} is no TOML: nested too deeply") from None
+        raise MatrixError(f"{path} is not TOML: nested too deeply") from None
     except ValueError:  # more digits than Python reads
-        raise MatrixError(f"{path} is no matrix of checks: a number in it is too large") from None
+        raise MatrixError(f"{path} is not a file of checks: a number in it is too large") from None
 
 
 # --- what may stand in it --------------------------------------------------------------------------
@@ -240,9 +242,10 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def keep_schema(name: str, table: Mapping[str, Any], path: Path) -> None:
-    """
+    """Check a table against the JSON schema of a name.
+
     Raises:
-        MatrixError: the table is not what the schema of that name says: the first place where it is not.
+        MatrixError: it does not conform; the message names the first place.
     """
     from jsonschema import Draft202012Validator
 
@@ -252,7 +255,7 @@ def keep_schema(name: str, table: Mapping[str, Any], path: Path) -> None:
 
 
 def wrong_at(problem: ValidationError, table: Mapping[str, Any]) -> str:
-    """What is wrong, and in which check, in a sentence."""
+    """Return a sentence that says what is wrong, and in which check."""
     where, value = place(list(problem.absolute_path), table), problem.instance
     if problem.validator == "additionalProperties" and isinstance(value, dict):
         known = {k: v for k, v in problem.schema.get("properties", {}).items() if not v.get("deprecated")}
@@ -263,18 +266,18 @@ def wrong_at(problem: ValidationError, table: Mapping[str, Any]) -> str:
         missing = next(key for key in problem.validator_value if key not in value)
         return f"{where}{missing!r} is missing"
     if problem.validator == "anyOf" and "source" in str(problem.validator_value):
-        return f"{where}an expectation cites its 'source', or says by which independent engine it is 'confirmed_by'"
+        return f"{where}an expectation needs a 'source', or an independent engine in 'confirmed_by'"
     if problem.validator in ("enum", "const"):
         there = problem.validator_value if problem.validator == "enum" else [problem.validator_value]
         hint = near(str(value), there) or f"; there are {', '.join(there)}"
         return f"{where}there is no {value!r}{hint}"
-    wanted = {"type": f"a {problem.validator_value}", "minLength": "more than nothing", "minItems": "one or more"}
+    wanted = {"type": f"a {problem.validator_value}", "minLength": "above 0", "minItems": "one or more"}
     said = wanted.get(str(problem.validator)) or str((problem.schema or {}).get("description") or problem.message)
-    return f"{where}{str(value)[:60]!r} is not right: it is to be {said}"
+    return f"{where}{str(value)[:60]!r} is wrong: it must be {said}"
 
 
 def place(path: Sequence[str | int], table: Mapping[str, Any]) -> str:
-    """Where in a table, as the beginning of a sentence: a check by its name, or its number."""
+    """Return a place in a table, as the beginning of a sentence: a check by its name, or its number."""
     words, at = [], table
     for key in path:
         at = at[key]  # type: ignore[index]
@@ -287,7 +290,7 @@ def place(path: Sequence[str | int], table: Mapping[str, Any]) -> str:
 
 
 def lines_of(text: str) -> dict[str, int]:
-    """Where each check begins: by its name the line that says it."""
+    """Return the line of each check's name, by name."""
     out: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         key, equals, value = line.partition("=")
@@ -300,7 +303,8 @@ def lines_of(text: str) -> dict[str, int]:
 
 
 def check_of(given: Mapping[str, Any], defaults: Mapping[str, Any], path: Path, lines: Mapping[str, int]) -> Check:
-    """
+    """Build a check from its table and the defaults.
+
     Raises:
         MatrixError: what it expects contradicts itself.
     """
@@ -321,7 +325,7 @@ def check_of(given: Mapping[str, Any], defaults: Mapping[str, Any], path: Path, 
 
 @cache
 def takes(engine: str) -> frozenset[str]:
-    """The options of what answers: the keywords of its function that a check may give."""
+    """Return the options that an engine accepts: the keywords of its function that a check may contain."""
     from checker.requests.options import Exploring, Simulating
 
     keywords = Simulating.__annotations__ if engine == SIMULATE else Exploring.__annotations__
@@ -331,14 +335,14 @@ def takes(engine: str) -> frozenset[str]:
 
 
 def located(protocol: str, path: Path) -> str:
-    """A protocol as it is called from here: a file's name is from the folder of the matrix."""
+    """Return a protocol's name relative to the current folder; the matrix names a file relative to its own folder."""
     if protocol.endswith(".py") or os.sep in protocol:
         return str(path.parent / protocol)
     return protocol
 
 
 def quorums_of(value: str, path: Path, name: str) -> str:
-    """Return the text of a check's quorum system; a file's name is from the folder of the matrix.
+    """Return the text of a check's quorum system; a file's name is relative to the folder of the matrix.
 
     Raises:
         MatrixError: there is no such system.
@@ -351,17 +355,20 @@ def quorums_of(value: str, path: Path, name: str) -> str:
 
 
 def expectation(given: Mapping[str, Any], values: Mapping[str, Any]) -> Expectation:
-    """
+    """Build an expectation from its table.
+
     Raises:
-        MatrixError: it contradicts itself, or what is asked.
+        MatrixError: it contradicts itself, or the request.
     """
     verdict, violated = given["verdict"], given.get("violated", {})
     if (verdict == VIOLATED) != bool(violated):
-        raise MatrixError(f"the verdict {verdict!r} {'says' if violated else 'does not say'} which properties break")
+        raise MatrixError(
+            f"the verdict {verdict!r} {'says' if violated else 'does not say'} which properties are violated"
+        )
     ends = values.get("engine") not in (SIMULATE, LIVE)
     if len(set(violated.values())) > 1 and not values.get("keep_going") and ends:
         raise MatrixError(
-            "what breaks at several depths is found with keep_going = true: without it, the first ends it"
+            "violations at several depths need keep_going = true: without it, the exploration ends at the first"
         )
     of_states = [key for key in ("depth", "states", "raw", "exhausted") if key in given]
     if values.get("engine") == SIMULATE and of_states:
@@ -369,12 +376,12 @@ def expectation(given: Mapping[str, Any], values: Mapping[str, Any]) -> Expectat
     if values.get("engine") != LIVE and "progress_properties" in values:
         raise MatrixError('progress_properties are for engine = "live"')
     if values.get("engine") == LIVE and "raw" in given:
-        raise MatrixError("states of the stable phase are not counted without symmetry too: there is no raw to expect")
+        raise MatrixError("states of the stable phase are not counted without symmetry, so there is no raw to expect")
     if values.get("engine") != SIMULATE and "sha256" in given:
         raise MatrixError("only a simulated run has a sha256 to expect")
     premises: Any = given.get("premises", ALL if verdict == HOLDS else [])
     if verdict == NOT_REACHED and premises:
-        raise MatrixError(f"the verdict {verdict!r} contradicts the premises to be met")
+        raise MatrixError(f"the verdict {verdict!r} contradicts the premises to be reached")
     if premises == ALL:
         premises = None
     elif not isinstance(premises, dict):
@@ -388,9 +395,10 @@ def expectation(given: Mapping[str, Any], values: Mapping[str, Any]) -> Expectat
 
 
 def known_of(path: Path, checks: Iterable[Check]) -> tuple[Known, ...]:
-    """
+    """Read the known differences of a baseline.
+
     Raises:
-        MatrixError: it cannot be read, or is no baseline of these checks.
+        MatrixError: it cannot be read, or is not a baseline of these checks.
     """
     table, names = table_of(path), [check.name for check in checks]
     keep_schema("baseline", table, path)
@@ -400,14 +408,14 @@ def known_of(path: Path, checks: Iterable[Check]) -> tuple[Known, ...]:
         if given["check"] not in names:
             raise MatrixError(f"{path}: there is no check {given['check']!r}{near(given['check'], names)}")
         if not isinstance(given["until"], datetime.date) or isinstance(given["until"], datetime.datetime):
-            said = f"{str(given['until'])[:40]!r} is no date: write it as 2026-12-31, without quotes"
+            said = f"{str(given['until'])[:40]!r} is not a date: write it as 2026-12-31, without quotes"
             raise MatrixError(f"{path}: known {given['check']} until: {said}")
         if what == "violated" and not name:
             raise MatrixError(f"{path}: known {given['check']}: 'property' is missing: which one is violated?")
         known = Known(given["check"], what, name, given.get("depth"), given["reason"].strip(), given["until"])
         if not known.reason:
-            raise MatrixError(f"{path}: known {given['check']}: an empty reason is none")
+            raise MatrixError(f"{path}: known {given['check']}: the reason is empty")
         if any((k.check, k.what, k.name, k.depth) == (known.check, what, name, known.depth) for k in out):
-            raise MatrixError(f"{path}: known {known.check}: {name or what} is there twice")
+            raise MatrixError(f"{path}: known {known.check}: {name or what} is listed twice")
         out.append(known)
     return tuple(out)

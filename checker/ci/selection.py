@@ -1,4 +1,4 @@
-"""Which checks of a file are run, and what comes of them."""
+"""Select the checks of a file that are run, and run them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["chosen", "result_of"]
 
 
 def chosen(matrix: Matrix, only: Sequence[str], revision: str | None) -> dict[str, str]:
-    """Return the checks that are left out, each with why.
+    """Return the checks that are skipped, each with the reason.
 
     Raises:
         MatrixError: there is no such check, or no such commit.
@@ -26,18 +26,18 @@ def chosen(matrix: Matrix, only: Sequence[str], revision: str | None) -> dict[st
     for name in only:
         if name not in names:
             raise MatrixError(f"there is no check {name!r}{near(name, names) or '; there are ' + ', '.join(names)}")
-    out = {name: "another was asked for" for name in names if only and name not in only}
+    out = {name: "another check was requested" for name in names if only and name not in only}
     if revision is not None:
         kept = {c.name for c in touched(matrix, revision)}
-        out |= {name: f"nothing that it rests on has changed since {revision}" for name in names if name not in kept}
+        out |= {name: f"nothing that it depends on has changed since {revision}" for name in names if name not in kept}
     return out
 
 
 def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: str = "check") -> CheckResult:
-    """Run the checks that are not left out.
+    """Run the checks that are not skipped.
 
     Raises:
-        MatrixError: a question is wrong.
+        MatrixError: a request is wrong.
     """
     asked = asked_by(matrix, [c for c in matrix.checks if c.name not in left])
     with StatusLine() as line:

@@ -1,4 +1,4 @@
-"""`zabcheck minimise`: the shortest counterexample that can be made of one."""
+"""`zabcheck minimise`: shorten a counterexample as far as possible."""
 
 from __future__ import annotations
 
@@ -20,23 +20,28 @@ __all__ = ["minimise"]
 
 @click.command(cls=Subcommand)
 @click.argument("trace", type=INPUT)
-@click.option("--output", type=PATH, metavar="FILE", help="Where it is saved; beside the trace, as .min.trace.json.")
+@click.option(
+    "--output",
+    type=PATH,
+    metavar="FILE",
+    help="Where to save the shortened trace (default: beside the trace, as .min.trace.json).",
+)
 @click.option(
     "--search",
     type=float,
     default=20.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long to look for a shorter one by exploring what is left of the question.",
+    help="How long to explore the reduced configuration for a shorter one.",
 )
 @HTML
-@published("minimise", "What was done, as JSON.")
+@published("minimise", "The result as JSON.")
 def minimise(trace: Path, output: Path | None, search: float, page: Path | None) -> tuple[StatedResult, Files]:
     """Shorten a counterexample: fewer steps, faults, messages, transactions and processes.
 
-    What is left still breaks the same property. Then the explorer looks for a shorter one in what is left of the
-    question; if it gets through, none is shorter there. A run of --live in which somebody waits for ever is shortened
-    while it is fair and somebody still does.
+    The result still violates the same property. Then the explorer searches for a shorter one within the reduced
+    configuration; if that search is complete, there is no shorter one. A run of --live in which a process starves is
+    shortened as long as it is fair and a process still starves.
     """
     request = MinimiseRequest(str(trace), str(output or ""), search)
     check_page(page, [trace, request.target])
@@ -46,11 +51,11 @@ def minimise(trace: Path, output: Path | None, search: float, page: Path | None)
 
 
 def line(status: StatusLine) -> Callable[[int, int | None], None]:
-    """Return what shows progress while a trace is shortened."""
+    """Return a function that shows progress while a trace is shortened."""
 
     def show(steps: int, schedules: int | None) -> None:
         if status.due():
-            doing = "; exploring for a shorter one" if schedules is None else f", {schedules:,} schedules tried"
+            doing = "; exploring for a shorter run" if schedules is None else f", {schedules:,} schedules tried"
             status.show(f"{steps} steps left{doing}")
 
     return show

@@ -1,4 +1,4 @@
-"""`zabcheck prove`: the proof without bounds, and what breaks it."""
+"""`zabcheck prove`: the proof without bounds, and its mutants."""
 
 from __future__ import annotations
 
@@ -22,19 +22,21 @@ __all__ = ["prove"]
 
 
 @click.command(cls=Subcommand)
-@shared.named("--mutant", "NAME", "Break one rule, and see what fails; `list` lists them.")
-@click.option("--seed", "seeds", type=int, multiple=True, metavar="N", help="Seed of the solver (repeatable); 0.")
+@shared.named("--mutant", "NAME", "Break one rule, and show what fails; `list` lists the mutants.")
+@click.option(
+    "--seed", "seeds", type=int, multiple=True, metavar="N", help="Seed of the solver (repeatable; default 0)."
+)
 @click.option(
     "--query-limit", type=float, default=10.0, show_default=True, metavar="SECONDS",
     help="Time limit of each query.",
 )  # fmt: skip
 @click.option(
     "--search", type=float, metavar="SECONDS",
-    help="With --mutant: let z3 look for a violation, instead of showing the one that is known.",
+    help="With --mutant: let z3 search for a violation, instead of showing the known one.",
 )  # fmt: skip
 @click.option(
     "--quorums", default="", callback=quorum_text, metavar="majority|FILE",
-    help="Say whether what is proved is true of the quorums of this zoo.cfg.",
+    help="Check whether the proof applies to the quorums of this zoo.cfg.",
 )  # fmt: skip
 @SMT2
 @published("prove")
@@ -43,7 +45,7 @@ def prove(
 ) -> StatedResult | Answer:
     """Prove abstract ZAB safe for any number of processes and any length.
 
-    Exit codes: 0 proved, 1 a mutant breaks a property, or --quorums do not intersect, 2 the question was wrong, 3 no
+    Exit codes: 0 proved, 1 a mutant violates a property, or --quorums do not intersect, 2 the request is wrong, 3 no
     verdict.
     """
     request = ProveRequest(mutant, seeds, query_limit, search, quorums)

@@ -1,4 +1,4 @@
-"""`zabcheck replay`: a saved trace again, in the simulator under its script."""
+"""`zabcheck replay`: repeat a saved trace in the simulator under its script."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ __all__ = ["replay"]
 @click.command(cls=Subcommand)
 @click.argument("trace", type=INPUT)
 @HTML
-@published("replay", "What was replayed, as JSON.")
+@published("replay", "The result as JSON.")
 def replay(trace: Path, page: Path | None) -> tuple[ReplayResult, Files]:
-    """Play a saved trace in the simulator, whose own heap, links, clock and handlers do what the
-    trace says happens, and compare every step with the recorded one.
+    """Play a saved trace in the simulator, and compare every step with the recorded one.
 
-    Ends with 0 if every step is equal and the property, if the trace names one, breaks at the last
-    step and not before; with 2 if the file is no trace, or says what its own schedule does not do;
-    with 3 if the explorer confirms the trace and the simulator does not, which is a bug of zabcheck.
+    The simulator has its own heap, links, clock and handlers.
+
+    Exit codes: 0 every step is equal, and the property, if the trace names one, is violated at the last step and not
+    before; 2 the file is not a trace, or contradicts its own schedule; 3 the explorer confirms the trace and the
+    simulator does not, which is a bug of zabcheck.
     """
     check_page(page, [trace])
     found = answer(ReplayRequest(str(trace)))

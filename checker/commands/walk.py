@@ -1,4 +1,4 @@
-"""`zabcheck walk`: the state space of a model in a browser."""
+"""`zabcheck walk`: walk through the state space of a model in a browser."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["walk"]
 
 EXAMPLES = """\b
 Examples:
-  zabcheck walk                            models to begin with
+  zabcheck walk                            a list of models to choose from
   zabcheck walk --variant join-commit-all --txns 1 --timeouts 0 --crashes 0 --losses 0
   zabcheck walk run.trace.json             a saved run: a counterexample, a witness
   zabcheck walk ZK-4643                    a known bug of ZooKeeper, in the release that has it
-  zabcheck walk 'zab?nodes=2&...'          a place that somebody has copied
+  zabcheck walk 'zab?nodes=2&...'          a state whose address was copied
 """
 ISSUE = re.compile(r"(?:ZK-|ZOOKEEPER-)\S+\Z", re.IGNORECASE)
 BETWEEN = ",,"  # the addresses of two models side by side: no address has it
@@ -40,16 +40,16 @@ OURS = ("where", "no_browser", "as_json", "names", "threads", "max_states", "tim
 @shared.STATES
 @shared.TIME_LIMIT
 @shared.MEMORY_LIMIT
-@click.option("--no-browser", is_flag=True, help="Print the address to open, and open nothing.")
+@click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
 @click.option("--json", "as_json", is_flag=True, help="The address and the port as JSON.")
 def walk(where: str | None, no_browser: bool, as_json: bool, **flags: Any) -> Answer:
     """Walk through the states of a model in a browser, step by step, until Ctrl-C.
 
-    Of any model, your own protocol too, it shows the steps that are possible, what each would change, what every
-    property says of the state, and why. The limits are those of each search that the page begins. Nothing leaves this
-    machine: the server listens on 127.0.0.1, and answers only to the address that is printed.
+    The page shows the enabled steps of a state, what each changes, and the verdict of every property with its reason,
+    for any model and user protocol. The limits apply to each search started from the page. Nothing leaves this machine:
+    the server listens on 127.0.0.1, and answers only at the printed address.
 
-    Exit codes: 0 it was ended by Ctrl-C, 2 the question was wrong, 3 it could not begin.
+    Exit codes: 0 ended by Ctrl-C, 2 the request is wrong, 3 the server could not start.
     """
     from checker.walk.serving import WalkServer, check_installed, keep_what_is_loaded
 
@@ -72,7 +72,7 @@ def walk(where: str | None, no_browser: bool, as_json: bool, **flags: Any) -> An
             pass
         finally:
             server.stop()
-        return Answer(HELD, notes=["the walk has ended, and its searches with it"])
+        return Answer(HELD, notes=["the walk and its searches have ended"])
 
     said = [f"walk at {server.url} (Ctrl-C ends it)"]
     content = {"format": 1, "exit_code": HELD, "url": server.url, "port": server.port}
@@ -80,18 +80,18 @@ def walk(where: str | None, no_browser: bool, as_json: bool, **flags: Any) -> An
 
 
 def open_browser(url: str) -> None:
-    """Open the browser, or leave it to the user, who has the address."""
+    """Open the browser, or leave that to the user, who has the address."""
     import webbrowser
 
     webbrowser.open(url)
 
 
 def opened(where: str | None, flags: dict[str, Any]) -> tuple[Serving, str, tuple[Card, ...]]:
-    """Return the models that are served, the address that is opened first (empty: none), and the cards.
+    """Return the models that are served, the address that is opened first (empty for none), and the cards.
 
     Raises:
         RequestError: there is no such model, trace, row or address.
-        UsageError: options say a model beside one.
+        UsageError: options describe a model, and an argument names another.
     """
     from checker.requests.walk import WalkRequest, request_of_row
     from checker.walk.served import Serving, address_of
@@ -103,7 +103,7 @@ def opened(where: str | None, flags: dict[str, Any]) -> tuple[Serving, str, tupl
         request = WalkRequest(model_request(**flags), tuple(flags["names"]))
         return beginning(Serving((request,)), address_of(request).text)
     if given:
-        raise click.UsageError(f"{given[0]} does not go with {where:.60}, which says itself what it is of")
+        raise click.UsageError(f"{given[0]} does not go with {where:.60}, which has its own configuration")
     if ISSUE.match(where):
         request = request_of_row(where)
         return beginning(Serving((request,)), address_of(request).text)
@@ -113,7 +113,7 @@ def opened(where: str | None, flags: dict[str, Any]) -> tuple[Serving, str, tupl
 
 
 def model_options_given() -> list[str]:
-    """The flags of the command line that say which model it is."""
+    """Return the flags of the command line that describe a model."""
     context = click.get_current_context()
     return [
         p.opts[0]
@@ -125,7 +125,7 @@ def model_options_given() -> list[str]:
 
 
 def beginning(serving: Serving, text: str) -> tuple[Serving, str, tuple[Card, ...]]:
-    """A model, made ready so that an error of its source is said here."""
+    """Return a model and its first address, compiled already so that an error in its source is reported here."""
     from traces.walk.address import Address
 
     with serving.at(Address.read(text)) as (found, here, whole):
@@ -133,10 +133,12 @@ def beginning(serving: Serving, text: str) -> tuple[Serving, str, tuple[Card, ..
 
 
 def of_trace(where: str) -> tuple[Serving, str, tuple[Card, ...]]:
-    """A saved run: one stands at its end. Of a run that ends in a step that meets a run-time error, before that step.
+    """Return the model of a saved run, and the address of its last state.
+
+    If the run ends in a step with a run-time error, it is the address of the state before that step.
 
     Raises:
-        RequestError: it is no trace, or no run of its model.
+        RequestError: it is not a trace, or not a run of its model.
     """
     from checker.errors import RequestError
     from checker.requests.walk import walked_trace
@@ -157,15 +159,15 @@ def of_trace(where: str) -> tuple[Serving, str, tuple[Card, ...]]:
         states = [end.walker.initial, *(step.state for step in end.steps)]
         for number, (said, true) in enumerate(zip(trace.states, states, strict=False)):
             if said != true:
-                raise RequestError(f"{where}: the state after {number} steps is another than the run gives")
+                raise RequestError(f"{where}: the state after {number} steps is not that of the run")
         return serving, found.address(end.path).text, ()
 
 
 def of_address(where: str) -> tuple[Serving, str, tuple[Card, ...]]:
-    """A place that somebody has copied. Only here may its protocol be a file.
+    """Return the model of an address that a user copied. Only here may its protocol be a file.
 
     Raises:
-        RequestError: it is no address, or of other texts.
+        RequestError: it is not an address, or was made with other sources.
     """
     from checker.errors import RequestError
     from checker.requests.walk import request_of_address
@@ -183,7 +185,7 @@ def of_address(where: str) -> tuple[Serving, str, tuple[Card, ...]]:
 
 
 def cards() -> list[Card]:
-    """Models to begin with."""
+    """Return cards of models to begin with."""
     from checker.requests.model import ModelRequest
     from checker.requests.walk import WalkRequest, request_of_row
     from checker.walk.service import Card

@@ -1,5 +1,4 @@
-"""The last third of a level, in a task: of what it has found it keeps what owners say is new, as its part of the next
-level."""
+"""The last stage of a level, in a task: keep its states that owners report as new, as a part of the next level."""
 
 from __future__ import annotations
 
@@ -27,12 +26,15 @@ LEAST_BLOCK = 256  # states
 
 
 def kept(question: ExplorationTask, storage: Storage, level: Level, rows: Iterable[Row]) -> Iterator[tuple[int, Row]]:
-    """Keep what each task among the rows has found that is new. The driver counts what it gets from here, and nothing
-    else. What was found stays until the level is committed: another attempt at this may need it.
+    """Keep the new states of each task among the rows; yield each task's number and what the driver counts.
+
+    The driver counts nothing else. The file of a task's candidates stays until the level is committed: another attempt
+    may
+    need it.
 
     Raises:
         RuntimeError: a message is missing, or came twice.
-        Damaged: what was found is not there any more, or is not what was written.
+        Damaged: the file of candidates is missing, or not what was written.
     """
     by_source: dict[int, list[Row]] = {}
     for row in rows:
@@ -50,7 +52,7 @@ def one_of(rows: list[Row], name: str) -> Any:
 
 @dataclass
 class Keeping:
-    """What one task keeps, at the end of one level."""
+    """One task's part of the next level, as it is written at the end of a level."""
 
     question: ExplorationTask
     storage: Storage
@@ -62,7 +64,7 @@ class Keeping:
     blocks: list[tuple[int, int]] = field(default_factory=list)
 
     def keep(self, rows: list[Row]) -> dict[str, Any]:
-        """Write the task's part of the next level; returns what is to be known of it."""
+        """Write the task's part of the next level; return its description for the driver."""
         cpu = time.process_time()
         report, found, absorbed = (one_of(rows, name) for name in ("report", "candidates", "absorbed"))
         mask = mask_of([one for row in rows for one in row.get("answers", ())], found.count)
@@ -88,7 +90,7 @@ class Keeping:
         }
 
     def chosen(self, found: File, mask: Any) -> Iterator[Any]:
-        """The packed states that are new, and all else that is to be known of them."""
+        """Yield the packed states that are new, and record their other columns."""
         buffer = self.storage.read(found)
         at = before = 0
         most = max(LEAST_BLOCK, int(np.count_nonzero(mask)) // BLOCKS)
@@ -105,10 +107,10 @@ class Keeping:
             raise Damaged(f"{found.name} holds {at} states, not {len(mask)}")
 
     def note(self, new: Candidates, before: int) -> None:
-        """Note what is to be known of some states.
+        """Record the keys, renamings and violations of some states.
 
         Args:
-            before: how many of the part come before them.
+            before: the number of states of the part that come before them.
         """
         self.predecessors.append(new.keys)
         self.raw += len(new)
@@ -137,13 +139,13 @@ class Keeping:
 
 
 def mask_of(answers: list[tuple[int, int, bytes]], states: int) -> Any:
-    """Of all that a task found what is new, from what owners say.
+    """Return the mask of a task's states that owners report as new.
 
     Args:
-        states: how many it found.
+        states: their number.
 
     Raises:
-        RuntimeError: of something nobody or somebody twice says it.
+        RuntimeError: a state is reported by no owner, or by two.
     """
     answers.sort()
     out = []

@@ -1,4 +1,4 @@
-"""Measure what an exploration on Spark uses: what its tasks say, and what Spark itself has measured of them."""
+"""Measure the resources of an exploration on Spark, from its tasks' reports and Spark's own measurements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["of_answers", "of_jobs", "registered"]
 
 
 def of_answers(new: Level, answers: list[dict[str, Any]], seconds: float) -> Usage:
-    """Return what tasks say of a level that was a job."""
+    """Return the usage that the tasks of a level report."""
     runs = [run for part in new.parts for run in part.runs if run.name.startswith(f"{folder_of(new.depth)}/")]
     found = sum(a["candidates"].size for a in answers)
     files = [file for part in new.parts for file in (part.states, part.predecessors)] + runs
@@ -31,8 +31,11 @@ def of_answers(new: Level, answers: list[dict[str, Any]], seconds: float) -> Usa
 
 
 def of_jobs(spark: SparkSession, group: str) -> Usage:
-    """Return what Spark has measured of a group of jobs, from the store behind its user interface and its REST
-    addresses, which a driver has whether it shows them or not."""
+    """Return what Spark has measured of a group of jobs.
+
+    It is read from the store behind Spark's user interface and REST addresses, which a driver has even if it does not
+    serve them.
+    """
     from py4j.protocol import Py4JError
 
     context: Any = spark.sparkContext
@@ -54,7 +57,7 @@ def of_jobs(spark: SparkSession, group: str) -> Usage:
 
 
 def registered(context: Any) -> int | None:
-    """Return the cores of the executors that there are now; None: Spark cannot be asked."""
+    """Return the number of cores of the registered executors; None if Spark cannot report it."""
     from py4j.protocol import Py4JError
 
     try:

@@ -80,7 +80,7 @@ class AtDelivery:
     def told(self, r: Exploration) -> Exploration:
         """Return what a search found, as a report has it: of what only stands for a property it says nothing."""
         names = {p.name for p in self.judged}
-        how = f"; {' and '.join(p.name for p in self.replaced)} judged where something is delivered"
+        how = f"; {' and '.join(p.name for p in self.replaced)} checked at deliveries"
         return replace(
             r,
             properties=self.judged,

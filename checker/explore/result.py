@@ -141,7 +141,7 @@ class Exploration:
     def suspicion(self) -> str:
         """What is known to be broken without a way there; empty: nothing."""
         one = "at least one of " if self.suspects_one and len(self.suspected) > 1 else ""
-        return f"{one}{', '.join(self.suspected)} broken, and no way there known yet" if self.suspected else ""
+        return f"{one}{', '.join(self.suspected)} violated, with no path to it yet" if self.suspected else ""
 
     def add_first(self, first: Exploration) -> None:
         """Add what a full search had found before this one, which leaves out states: premises met earlier, steps

@@ -146,7 +146,7 @@ class LiveRun:
             if live.exploration.error:
                 live.error = f"{live.exploration.error}, in the fault phase"
             if not live.stopped and not live.error and self.explorer.entered != live.exploration.distinct:
-                live.stopped = "not every state of the fault phase was taken for a moment: please report it"
+                live.stopped = "not every state of the fault phase was a stabilization time: please report it"
             if not live.stopped and not live.error:
                 self.follow_one()
                 self.close()
@@ -209,7 +209,7 @@ class LiveRun:
             live.stopped = "two states have one fingerprint"
         elif g.error:
             site = g.error
-            live.error = self.code.said_of(site) if site > 0 else "a state has more steps than the bound says"
+            live.error = self.code.said_of(site) if site > 0 else "a state has more steps than the bound allows"
         else:
             live.complete = True
 

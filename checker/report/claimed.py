@@ -66,7 +66,7 @@ def read_report(path: Path, again: bool = False) -> dict[str, Any]:
     if wrong is not None:
         where = "/".join(str(x) for x in wrong.absolute_path) or "its top"
         said = " ".join(wrong.message.split())
-        raise ReportError(f"{path} is no report of an exploration: at {where}, {said[:200]}")
+        raise ReportError(f"{path} is not a report of an exploration: at {where}, {said[:200]}")
     assert isinstance(report, dict)
     without_evidence(report)
     check(report, str(path), again)
@@ -195,7 +195,7 @@ def symbolic(report: Claim, said: Claim) -> Z3Answer:
 def suspected(report: Claim) -> tuple[tuple[str, ...], bool]:
     """The properties that a search which leaves out states found broken, as the sentence names them; and whether it
     says of them that at least one is."""
-    before, found, _ = report["sentence"].partition(" broken, and no way there known yet")
+    before, found, _ = report["sentence"].partition(" violated, with no path to it yet")
     said = before.rpartition("; ")[2]
     one = said.startswith("at least one of ")
     names = said.removeprefix("at least one of ").split(", ") if found and report["verdict"] == NO_VERDICT else []
@@ -210,7 +210,7 @@ def difference(true: Report, report: Claim) -> str:
         unwritten = name == "exit_code" and report.get("error") and report["exit_code"] == 3
         if name not in NOT_DERIVED and not unwritten:
             for where, said, follows in differing(name, report.get(name), value):
-                return f"its {where} is {shown(said)}, and from its own figures follows {shown(follows)}"
+                return f"its {where} is {shown(said)}, but its own figures give {shown(follows)}"
     return ""
 
 

@@ -303,7 +303,7 @@ def test_what_is_no_run_is_refused_in_a_sentence(tmp_path: Path, monkeypatch: py
         (table, {"number": 3}, "has no run 3"),
         (table, {"number": 10**30}, "has no run 1000"),
         (table, {"number": 1, "relation": "messages"}, "does not say which message a receipt is of"),
-        (figure_3(), {"number": 1}, "number is for a run in an event table"),
+        (figure_3(), {"number": 1}, "number is only for a run in an event table"),
         (figure_3(), {"relation": "message"}, "there is no relation 'message'; .* did you mean messages"),
         (17, {}, "not int"),
         ([], {}, "not list"),

@@ -262,10 +262,10 @@ def test_an_old_key_with_another_value_is_a_contradiction(value: Any) -> None:
         pytest.param(
             ("report", "report.json", "--rerun"),
             1,
-            ["words is now schedule", "with the same outcome"],
+            ["words is now schedule", "with the same result"],
             marks=pytest.mark.slow(seconds=2),
         ),
-        (("report", "live.json", "--html"), 2, ["is no report of an exploration"]),
+        (("report", "live.json", "--html"), 2, ["is not a report of an exploration"]),
         (("check", "zabcheck.toml"), 0, ["goals is now progress_properties"]),
     ],
 )
@@ -313,7 +313,7 @@ def other_goal(content: Any) -> None:
     ("change", "said"),
     [
         (lasso_twice, "its moment is the old name of stabilization_time, and has another value"),
-        (other_goal, "the request in it is of other properties than joins"),
+        (other_goal, "its request is for other properties than joins"),
     ],
 )
 def test_a_trace_that_contradicts_itself_is_refused(change: Callable[[Any], None], said: str, here: Path) -> None:

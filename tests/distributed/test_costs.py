@@ -186,10 +186,11 @@ def explored(watch: Watch | None = None, **asked: Any) -> Report:
 def test_without_a_cluster_this_machine_explores() -> None:
     found = explored(master="local[2]").as_json()
     assert found["engine"]["name"] == "compiled"
-    assert found["engine"]["chosen"].startswith("this machine: local[2] is no cluster, and below ")
+    assert found["engine"]["chosen"].startswith("this machine: local[2] is not a cluster, and below ")
     assert recorded().alone(breadth_first.available_cores()) in found["engine"]["chosen"]
     small = explored(master=CLUSTER, checkpoint="levels").as_json()  # nobody answers there
-    assert small["engine"]["chosen"] == "this machine: it ended within 500,000 states, for which no cluster is reached"
+    here = "this machine: the exploration ended within 500,000 states, too few to start a cluster"
+    assert small["engine"]["chosen"] == here
     assert small["states"] == found["states"]
     named = answer(ExploreRequest(MODEL, properties=("agreement",), trace=None)).as_json()
     assert "chosen" not in named["engine"]

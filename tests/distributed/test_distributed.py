@@ -854,7 +854,7 @@ def test_a_run_that_is_ended_is_resumed(tmp_path: Path) -> None:
         (["--engine", "spark", "--master", "spark://127.0.0.1:1"], "needs --checkpoint"),
         (["--fingerprint", "128"], "--fingerprint is for --engine spark"),
         (["--engine", "spark", "--checkpoint", "/dev/null/x"], "--checkpoint /dev/null/x"),
-        (["--engine", "spark", "--checkpoint", "{empty}", "--resume"], "holds no checkpoint to resume"),
+        (["--engine", "spark", "--checkpoint", "{empty}", "--resume"], "has no checkpoint to resume from"),
     ],
 )
 def test_wrong_questions_are_answered_in_a_sentence(

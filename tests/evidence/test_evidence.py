@@ -325,7 +325,7 @@ def test_a_solver_that_cannot_be_loaded_ends_nothing(kept: Kept, monkeypatch: py
     monkeypatch.setattr(computing, "proof", compute)
     here = found()
     assert here.head == ("at n = 3",)
-    assert "any n: abstract ZAB is not proved here (zabcheck prove); this text refines it" in here.legend()[1]
+    assert "any n: abstract ZAB is not proved here (zabcheck prove); this protocol refines it" in here.legend()[1]
 
 
 # --- what is claimed -------------------------------------------------------------------------------

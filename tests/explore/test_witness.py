@@ -61,7 +61,7 @@ def verdicts_link_to_their_runs(wanted: dict[str, int]) -> None:
 @pytest.mark.slow(seconds=2)
 def test_the_report_names_the_command_that_shows_the_run(folder: Path) -> None:
     text = run(*TINY).stdout
-    copied = [line.rstrip("\\") for line in text.partition("puts a property to the test:")[2].splitlines()[1:]]
+    copied = [line.rstrip("\\") for line in text.partition("reaches the premise of a property:")[2].splitlines()[1:]]
     words = shlex.split(" ".join(copied))
     assert words[0] == "zabcheck"
     shown = run(*words[1:], "--html", "run.html", "--trace", "run.trace.json")
@@ -115,4 +115,4 @@ def test_what_does_not_go_with_witness_is_refused(folder: Path) -> None:
     assert_refused(run(*TINY, "--witness", "integrty"), "did you mean integrity")
     assert_refused(run(*TINY, "--witness", "integrity", "--live"), "does not go with")
     assert_refused(run(*TINY, "--witness", "--keep-going"), "--keep-going does not go with --witness")
-    assert_refused(run(*TINY, "--witness", "no-runtime-error"), "has no premise: every step puts it to the test")
+    assert_refused(run(*TINY, "--witness", "no-runtime-error"), "has no premise: every step checks it")

@@ -148,7 +148,7 @@ def test_a_story_is_made_of_what_the_variant_changes_and_why_that_matters() -> N
     assert " Why it does no harm: the joiner lags" in said["join-deliver-initial"]
     assert said["db19-own-acks"].startswith("The rule repaired: an Ack counts for ")
     untold = replace(ENTRIES["small-quorum"], story="", why="")
-    with pytest.raises(MatrixError, match="the gallery tells nothing of small-quorum"):
+    with pytest.raises(MatrixError, match="the gallery has no story of small-quorum"):
         shipped.told(untold, {})
 
 

@@ -350,8 +350,8 @@ def ever(s: State) -> bool:
 @pytest.mark.parametrize("engine", ["plain", "spark"])
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("in-turn", "it is over states, and a table has what observations show: over='history'"),
-     ("ever", "it is an @invariant; @safety is judged of every run")],
+    [("in-turn", "it is over states, and a table has only observations: use over='history'"),
+     ("ever", "it is an @invariant; @safety properties are checked in every run")],
 )  # fmt: skip
 def test_a_property_that_no_table_has_is_refused_by_what_it_needs(
     engine: str, name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -362,4 +362,4 @@ def test_a_property_that_no_table_has_is_refused_by_what_it_needs(
     assert CliRunner().invoke(main, simulated).exit_code == 0
     refused = CliRunner().invoke(main, ["judge", "t.parquet", "--engine", engine, "--property", name])
     assert refused.exit_code == 2
-    assert f"a table is not judged by {name}: {said}" in " ".join(refused.output.split())
+    assert f"a table is not checked against {name}: {said}" in " ".join(refused.output.split())

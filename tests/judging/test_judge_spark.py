@@ -303,7 +303,7 @@ def test_what_spark_does_not_find_is_a_sentence(local_spark: LocalSpark, shared:
         (["viewfs://frames/gone"], "viewfs://frames/gone: "),
         (["nofs://bucket/t"], "nofs"),
         (["spark_catalog.default.gone"], "spark_catalog.default.gone: "),
-        (["viewfs://frames/t", "--engine", "plain"], "read by Spark alone"),
+        (["viewfs://frames/t", "--engine", "plain"], "only Spark reads this"),
     ):
         done = CliRunner().invoke(main, ["judge", *words], prog_name="zabcheck")
         assert done.exit_code == 2, done.output
@@ -326,7 +326,7 @@ def test_a_frame_that_is_none_says_which_column(local_spark: LocalSpark, tmp_pat
             judge(events, **options)
     with pytest.raises(RequestError, match="there is no property 'agrement'"):
         judge(events, ["agrement"])
-    with pytest.raises(RequestError, match="are of a DataFrame"):
+    with pytest.raises(RequestError, match="are for a DataFrame"):
         judge(str(tmp_path), together=True)
 
 
@@ -336,8 +336,8 @@ def test_a_grid_that_is_none_is_a_sentence(local_spark: LocalSpark) -> None:
     assert made.events.columns == [name for name, *_ in COLUMNS]
     assert {"number", "seed", "faults", "error"} <= {*made.runs.columns}
     for grid, why in (
-        ({}, "seeds says which"),
-        ({"seeds": "1:3", "node": 3}, "nothing of the name 'node'"),
+        ({}, "seeds is missing"),
+        ({"seeds": "1:3", "node": 3}, "no option 'node'"),
         ({"seeds": "3:1"}, "START < STOP"),
         ({"seeds": "1:3", "quorums": "weights 2,1,1"}, "judged with majorities"),
     ):

@@ -48,7 +48,7 @@ def test_who_waits_for_ever_in_a_fair_run_is_found_and_nobody_else(network: str,
         assert replay(read_trace(tmp_path / "zabcheck-small-gets.trace.json")).lasso is not None
     else:
         assert result.exit_code == 0, result.output
-        assert "holds: in no fair run does anybody wait for ever, 1 of 1 progress property" in result.output
+        assert "holds: no process starves in any fair run, 1 of 1 progress property" in result.output
 
 
 # --- held against networkx, in the CPython world ---------------------------------------------------
@@ -253,7 +253,7 @@ def test_an_answer_says_which_fairness_it_assumes(tmp_path: Path) -> None:
     (tmp_path / "marked.py").write_text(marked())
     (said,) = (one for one in assumed(Model(Configuration(protocol=str(tmp_path / "marked.py")))) if "acts-0" in one)
     assert said.endswith(
-        "each process does, where it can: acts-0; some process does, where one can: acts-2; each process does, where "
-        "it can again and again (strongly fair): acts-1; some process does, where one can again and again (strongly "
-        "fair): acts-3"
+        "each process takes it if it can: acts-0; some process takes it if one can: acts-2; each process takes it if "
+        "it can infinitely often (strongly fair): acts-1; some process takes it if one can infinitely often "
+        "(strongly fair): acts-3"
     )

@@ -242,7 +242,7 @@ def test_what_cannot_be_asked_is_one_sentence(written) -> None:
     silent = ALONE[: ALONE.index("# --- what must hold")] + ALONE[ALONE.index(VARIANT) :]
     code, text = said("--protocol", written(text=silent))
     assert code == 2
-    assert "claims nothing: mark a clause with @invariant, a property with @safety" in text
+    assert "declares no clause or property: mark a clause with @invariant, a property with @safety" in text
 
 
 @pytest.mark.slow(seconds=2)
@@ -253,7 +253,7 @@ def test_some_clauses_checked_alone_never_count_as_all(written) -> None:
     assert [line.split()[:2] for line in text.splitlines()[1:3]] == [["one-decision", "kept"], ["agreement", "kept"]]
     joined = " ".join(text.split())
     assert "asked about one-decision, agreement alone: 2 of 2 kept by every step of runs in which no step" in joined
-    assert "assumed, and not asked about: sent-by-someone, sent-to-someone, sent-within" in joined
+    assert "assumed, not checked: sent-by-someone, sent-to-someone, sent-within" in joined
     assert "proved" not in text
     code, text = said("--protocol", written(), *small, "--clause", "agreement", "--assume", "none")
     assert code == 1
@@ -275,7 +275,7 @@ def test_the_list_and_the_explorer_speak_of_its_own_clauses(written) -> None:
     assert "one-decision            All decisions in flight are the same. (tpc.py)" in text
     code, text = said("--protocol", path, "--confirm", "--nodes", "2")
     assert code == 0
-    assert "clauses are so in every reachable state" in text
+    assert "clauses hold in every reachable state" in text
 
 
 def listed(*args: str) -> tuple[int, str]:

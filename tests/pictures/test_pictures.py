@@ -225,7 +225,7 @@ def test_the_command_writes_each(tmp_path: Path) -> None:
         assert run("export", str(saved), "--to", form).stdout.strip() == out.read_text(encoding="utf-8").strip()
     refused = run("export", str(saved), "--to", "png")
     assert (refused.exit_code, refused.stdout) == (2, "")
-    assert "a PNG goes to a file: --output FILE" in refused.stderr
+    assert "a PNG needs a file: --output FILE" in refused.stderr
 
 
 def without(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -396,7 +396,7 @@ def test_an_undecided_proof_is_no_verdict(monkeypatch):
         (("--mutant", "no-promize"), "there is no mutant 'no-promize'; did you mean no-promise"),
         (("--seed", "-1"), "--seed must be 0"),
         (("--query-limit", "0"), "--query-limit must be a number of seconds above 0"),
-        (("--search", "5"), "--search goes with --mutant"),
+        (("--search", "5"), "--search needs --mutant"),
         (("--mutant", "no-promise", "--quorums", "weights 1,1,1"), "--quorums does not go with --mutant"),
         (("--quorums", "weights 1,"), "a quorum system is like `weights 2,1,1`"),
         (("--mutant", "no-promise", "--seed", "1", "--seed", "2"), "--mutant takes one --seed"),

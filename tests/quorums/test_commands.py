@@ -85,7 +85,7 @@ def test_disjoint_quorums_make_two_leaders_that_replay(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert "VIOLATED: one-leader-an-epoch" in done.output
     said = " ".join(done.output.split())
-    assert "warning: the quorums {p0} and {p1} do not intersect, which DSN'11 II.1 asks of any two" in said
+    assert "warning: the quorums {p0} and {p1} do not intersect, as DSN'11 II.1 requires of any two" in said
     assert "replayed in the simulator, step by step equal" in said
     again = run("replay", str(trace))
     assert again.exit_code == 0, again.output
@@ -174,7 +174,7 @@ def test_a_trace_whose_request_names_another_system_is_refused(tmp_path: Path) -
     path.write_text(json.dumps(content))
     done = run("replay", str(path))
     assert done.exit_code == 2, done.output
-    assert "the request in it is of another configuration, with another quorums" in done.output
+    assert "its request is for another configuration, with another quorums" in done.output
 
 
 def test_a_request_holds_the_text_and_not_the_file(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_what_the_process_has_in_use_already_is_not_counted(tmp_path: Path, monk
 
 def test_a_witness_is_no_counterexample() -> None:
     trace = replace(wandering("small-quorum"), property_name="", statement="", source="")
-    with pytest.raises(TraceError, match="breaks no property"):
+    with pytest.raises(TraceError, match="violates no property"):
         minimise(trace)
 
 

@@ -78,8 +78,8 @@ def test_a_request_is_read_again_as_it_was_written(request_: Any) -> None:
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (None, "its kind is to be one of"),
-        ({"kind": "guess"}, "its kind is to be one of explore, live"),
+        (None, "its kind must be one of"),
+        ({"kind": "guess"}, "its kind must be one of explore, live"),
         ({"kind": "explore", "dept": 3}, "a request of kind explore has no 'dept'"),
         ({"kind": "explore", "depth": "3"}, "--depth must be a whole number, not '3'"),
         ({"kind": "explore", "depth": True}, "--depth must be a whole number, not True"),

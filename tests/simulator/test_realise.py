@@ -132,7 +132,10 @@ def test_a_property_of_states_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("traces.verify", lambda _: None)
     done = CliRunner().invoke(main, ["realise", str(path)])
     assert done.exit_code == 2
-    assert "are not judged by invariant-5: it is about the fields of zab beside those that replicas have" in done.stderr
+    assert (
+        "are not checked against invariant-5: it is about the fields of zab beside those that replicas have"
+        in done.stderr
+    )
 
 
 SAYS = """

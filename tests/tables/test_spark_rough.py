@@ -286,7 +286,7 @@ def test_a_sweep_with_a_wrong_digest_is_mended(place: Store, monkeypatch: pytest
     spoil_a_digest(place.part(1))
     monkeypatch.setattr(Sweep, "run", lambda *_: (None, {}))
     monkeypatch.setattr("traces.sweep.findings.findings", lambda *_: place.row(13))
-    with pytest.raises(SparkFailed, match="a file was damaged, and will be made again"):
+    with pytest.raises(SparkFailed, match="a file was damaged, and will be recomputed"):
         Sweep(place.folder, None, Bar()).answer("local[1]")
     assert place.missing() == [1]
 

@@ -592,12 +592,12 @@ def refused(*words: str) -> str:
 
 def test_wrong_questions_are_refused_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = str(tmp_path / "x")
-    assert "--seeds says which seeds to run" in refused(folder, "--nodes", "3")
+    assert "--seeds is missing" in refused(folder, "--nodes", "3")
     assert "'x' is none" in refused(folder, "--seeds", "1:9", "--nodes", "3,x")
     assert "has an empty one" in refused(folder, "--seeds", "1:9,")
     assert "--nodes must be 1 to 7, not 9" in refused(folder, "--seeds", "1:9", "--nodes", "9")
     assert "--sample must be 1 or more" in refused(folder, "--seeds", "1:9", "--sample", "0")
-    assert "--sample-seed goes with --sample" in refused(folder, "--seeds", "1:9", "--sample-seed", "1")
+    assert "--sample-seed needs --sample" in refused(folder, "--seeds", "1:9", "--sample-seed", "1")
     assert "--nodes is given twice" in refused(folder, "--nodes", "3", "--nodes", "5")
     assert "holds no sweep" in refused(folder)
     assert not (tmp_path / "x").exists()
@@ -696,7 +696,9 @@ def test_ctrl_c_says_how_far_it_got(tmp_path: Path) -> None:
         os.killpg(process.pid, signal.SIGKILL)
         raise
     assert (process.returncode, out) == (3, "")
-    told = re.fullmatch(r"zabcheck: interrupted with ([\d,]+) of 200,000 configurations finished; `.*` goes on\n", err)
+    told = re.fullmatch(
+        r"zabcheck: interrupted with ([\d,]+) of 200,000 configurations finished; `.*` continues\n", err
+    )
     assert told, err
     block = json.loads((folder / "sweep.json").read_text())["block"]
     assert int(told[1].replace(",", "")) == block * len(finished(folder))

@@ -332,11 +332,11 @@ def test_questions_that_are_wrong(tmp_path: Path) -> None:
     for arguments, what in (
         (["--engine", "spork"], "there is no engine 'spork'"),
         (["--property", "agrement"], "did you mean agreement?"),
-        (["--property", "invariant-1"], "over the state of a protocol, which a table does not hold"),
+        (["--property", "invariant-1"], "about the state of a protocol, which a table does not have"),
         (["--engine", "plain", "--master", "local[2]"], "--master is for --engine spark"),
         (["--engine", "spark", "--threads", "2"], "--threads is for --engine plain"),
         (["--violations", tmp_path / "no" / "v.jsonl"], "there is no folder"),
-        (["--violations", path], "would write into the table that is judged"),
+        (["--violations", path], "would write into the table that is checked"),
     ):
         result = zabcheck("judge", path, *arguments)
         assert result.exit_code == 2, arguments

@@ -359,7 +359,7 @@ def test_the_command_writes_a_module_and_its_configuration(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--model", "--to", "mermaid"], "a model goes --to tla"),
+        (["--model", "--to", "mermaid"], "a model is exported --to tla"),
         (["--model", "--to", "tla", "--output", "a-b.tla"], "NAME is the module's"),
         (["--model", "--to", "tla", "--output", "Zab.txt"], "a file NAME.tla"),
         (["--model", "--to", "tla", "--output", "/nowhere/Zab.tla"], "--output"),

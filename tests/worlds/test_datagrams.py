@@ -674,7 +674,9 @@ def test_processes_of_db19_are_told_apart() -> None:
     """Votes for the highest id: symmetry is left out, with a sentence."""
     code, reason = Compiled.of(model(lab(nodes=2, txns=1, timeouts=1)), JUDGED, True)
     assert not code.symmetry
-    assert "tells processes apart: processes are compared by their order (>) (zabspec/protocols/election.py:" in reason
+    assert (
+        "distinguishes processes: processes are compared by their order (>) (zabspec/protocols/election.py:" in reason
+    )
 
 
 # --- stuttering receipts -------------------------------------------------------------------------

@@ -283,7 +283,7 @@ def test_a_folder_that_is_no_tree_is_refused(tmp_path: Path) -> None:
     assert_refused(run("zookeeper", "--drift", str(tree(tmp_path)), "--against", "3.9.99"), "no release '3.9.99'")
     assert_refused(run("zookeeper", "--drift", str(tree(tmp_path, "2.0.0"))), "--against takes one of master, 3.9.5")
     (tmp_path / "pom.xml").unlink()
-    assert_refused(run("zookeeper", "--drift", str(tmp_path)), "says no version: --against takes one of")
+    assert_refused(run("zookeeper", "--drift", str(tmp_path)), "has no version: --against takes one of")
 
 
 @pytest.mark.parametrize("words", ["--drift x --residue", "--drift x ZK-4643", "--against 3.9.5", "--since HEAD"])

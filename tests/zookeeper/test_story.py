@@ -115,7 +115,9 @@ def test_a_row_is_asked_of_another_release(folder: Path, monkeypatch: pytest.Mon
     assert "1282" in asked[1].split(",")
     assert run("zookeeper", ROW).exit_code == 1  # what is on record of its own release is another outcome
     assert_refused(run("zookeeper", ROW, "--release", "3.9.99"), "there is no release '3.9.99' in this text")
-    assert_refused(run("zookeeper", "--matrix", "m", "--release", "3.9.1"), "--matrix asks every row of every release")
+    assert_refused(
+        run("zookeeper", "--matrix", "m", "--release", "3.9.1"), "--matrix checks every row on every release"
+    )
 
 
 @pytest.mark.parametrize(

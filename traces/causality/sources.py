@@ -1,4 +1,4 @@
-"""The events of a run, from whatever tells of it.
+"""Collect the events of a run from a trace, a simulated run, an event table or text logs.
 
 | source | `broadcasts` | `messages` |
 |---|---|---|
@@ -39,7 +39,7 @@ OF_TWO = {"send": "from", "deliver": "to"}  # the events of a simulated run that
 
 
 class MissingData(Exception):
-    """A source does not have what a relation needs: a sentence says what is missing."""
+    """A source lacks what a relation needs; the message says what is missing."""
 
 
 def broadcast_event(node: int, process: int | None, kind: str, txn: str, time: int | None, assumed: bool) -> Event:
@@ -73,7 +73,7 @@ def events_of_trace(trace: Trace, relation: str) -> Events:
 
 
 def begun_in(start: str) -> list[str]:
-    """Say what is missing of a run that does not begin in the first state, in a sentence."""
+    """Return a sentence about what is missing of a run that does not begin in the first state."""
     return [f"the run begins in the state {start!r}: what led there is not in it"] if start else []
 
 

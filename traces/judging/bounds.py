@@ -10,8 +10,8 @@ no way breaks:
 - a row is left out, or is there once for each value that it may have: every abcast counts, so that an abcast which is
   there twice is related to all that either is.
 
-`docs/judge.md` says which view decides what. Some ways are lost so that a property is now and then open though every
-way decides it; it is never the other way round.
+`docs/decisions/0012-partial-runs-are-filled-in.md` says which view decides what. Some ways are lost so that a property
+is now and then open though every way decides it; it is never the other way round.
 """
 
 from __future__ import annotations

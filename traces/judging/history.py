@@ -1,8 +1,8 @@
 """One long history judged without any task holding it: digests of blocks compared, and the few
 transactions that they leave open looked at one by one.
 
-What is concluded, and why that is enough, is in `docs/judge.md`. In short: where every pass goes up in
-zxids, what it delivered is a set; where a block of it has the digest of what was abcast, that is all
+What is concluded, and why that is enough, is in `docs/decisions/0016-one-judge-of-tables.md`. In short: where every
+pass goes up in zxids, what it delivered is a set; where a block of it has the digest of what was abcast, that is all
 of the block. So everything follows from the blocks that a pass has only a part of, those next to them,
 and the first ones. The history restricted to their transactions is judged by the kernel for whole
 runs, whose every violation is one of the whole history.

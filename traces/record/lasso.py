@@ -1,4 +1,4 @@
-"""The part of a trace about starvation: the property, the process, and the loop (docs/explanation/liveness.md)."""
+"""Describe a run in which a process starves: from which step on, and by which progress property."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class Lasso:
     loop: int | None
 
     def begins(self, steps: int) -> int:
-        """After how many steps of a run of so many it waits for ever."""
+        """Return after how many steps of a run the process starves for ever."""
         return steps if self.loop is None else self.loop
 
     def sentence(self, steps: int) -> str:
-        """Who waits, from when on."""
+        """Return a sentence: who starves, from when on."""
         who = f"{process_name(self.process)} waits for ever"
         if self.loop is None:
             return f"{who} after {steps} step{'s' * (steps != 1)}, when nothing more need happen"
         return f"{who} while steps {self.loop + 1} to {steps} are taken again and again"
 
     def marks(self, steps: int) -> dict[int, str]:
-        """What is said between steps, by after how many."""
+        """Return the remarks between steps, by the number of steps before them."""
         named = "" if self.named is None else f", and {process_name(self.named)} is named"
         moment = f"-- stabilization time: from here on there is no fault{named}"
         if self.loop is None:

@@ -140,9 +140,7 @@ def guest(found: SparkSession, settings: Mapping[str, str]) -> Iterator[SparkSes
 
 @contextmanager
 def workers(spark: SparkSession) -> Iterator[None]:
-    """What is asked of a session meanwhile can run our code on its workers: they are given it, and this machine's run
-    this Python.
-    """
+    """Let the workers of a session run our code meanwhile: send it to them, and use this Python on this machine."""
     send_code(spark)
     if is_connect(spark):  # its server says which Python its workers run
         yield
