@@ -320,7 +320,7 @@ class Narrowing(Reducing):
         if names := " and ".join(self.looking_beyond):
             reads = "reads" if len(self.looking_beyond) == 1 else "read"
             return f"{names} {reads} other processes than the one that takes the step"
-        return "every step of a process on its own may collide with another's"
+        return "every step of a process on its own may conflict with another's"
 
     @property
     def waits(self) -> set[Touch]:

@@ -124,7 +124,7 @@ def read(file: Path) -> dict[tuple[str, str], Cell]:
     cells = {}
     for number, cell in enumerate(read_lines(Cell, file, "cell of the matrix"), 1):
         if cell.sources != sources_digest(*SOURCES):
-            raise NotRead(f"{file}:{number} was asked of another version of the text; begin a new file")
+            raise NotRead(f"{file}:{number} is of another version of the model; start a new file")
         cells[cell.issue, cell.release] = cell
     return cells
 

@@ -51,7 +51,7 @@ def test_a_run_goes_on_where_one_was_stopped(monkeypatch: pytest.MonkeyPatch, tm
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("sources", "0" * 64, "cells:1 was asked of another version of the text; begin a new file"),
+        ("sources", "0" * 64, "cells:1 is of another version of the model; start a new file"),
         ("depth", "7", "cells:1 is no cell of the matrix: its depth is '7'"),
         ("depth", None, "cells:1 is no cell of the matrix: its depth is None"),
         ("more", 1, "cells:1 is no cell of the matrix: it has other fields"),

@@ -51,15 +51,15 @@ NEEDED = (*COLUMNS, "message", "detail")  # of a table, besides `row`
 AT_ONCE = 1 << 18  # rows that are judged together
 BY_COLUMNS = ("time", "process", "position")
 MOST_RANGES = 1 << 14  # files of a long run: four thousand million rows
-UNSURE = "there is no column 'row', and of so many rows it is not looked at whether their columns say the order"
-OTHERWISE = "it is not decided of this run"
+UNSURE = "there is no column 'row', and for so many rows the other columns are not checked for an order"
+OTHERWISE = "it is not decided for this run"
 PLACED = tuple(KIND_CODES[kind] for kind in ("abcast", "establish"))  # what of them is first may tell others apart
 
 # Why a property is not judged where a run is judged by others: what the rows would have to note.
 UNNOTED = tuple(
-    f"only rows that are known to note every {' and every '.join(sorted(kinds))} tell it"
+    f"only a table known to have every {' and every '.join(sorted(kinds))} shows it"
     if (kinds := needs(p.holds))
-    else "no rows tell it"
+    else "no rows show it"
     for p in JUDGED
 )
 
@@ -158,7 +158,7 @@ class Judge:
         if held.rows:
             yield self.judged(held.taken())
         if nameless:
-            yield [self.refused(None, f"{nameless:,} rows do not say of which run they are")]
+            yield [self.refused(None, f"{nameless:,} rows have no run number")]
 
     # --- runs that are held --------------------------------------------------------------------------
 
@@ -384,7 +384,7 @@ def untimed(table: pa.Table, starts: Any) -> dict[int, str]:
     for k in np.flatnonzero(open_).tolist():
         if int(run[k]) not in out:
             when = "without a time" if time[k] == numbers.NULL else f"of time {time[k]:,}"
-            out[int(run[k])] = f"there is no column 'row', and nothing else says in which order its rows {when} came"
+            out[int(run[k])] = f"there is no column 'row', and no other column gives the order of its rows {when}"
     return out
 
 
@@ -445,7 +445,7 @@ class Long:
             self.wrong = numbered_why(None if number.min() == numbers.NULL else int(number.min()), 0)
             return
         if of_range.max() >= MOST_RANGES:
-            self.wrong = f"column 'row' says {int(number.max()):,}, and a run of so many rows is not judged"
+            self.wrong = f"column 'row' says {int(number.max()):,}, and a run of so many rows is not checked"
             return
         order = np.argsort(of_range, kind="stable")
         rows, of_range = rows.take(order), of_range[order]

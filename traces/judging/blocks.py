@@ -82,7 +82,7 @@ def summary_of(part: Part, base: int, shift: int = SHIFT) -> Summary:
     name = f"{part.path}, row group {part.groups[0]}"
     run = words_of(table, "run", name)
     if (run != run[0]).any():
-        raise TableError(f"{name}: its rows are of more runs than the file says")
+        raise TableError(f"{name}: its rows are of more runs than its metadata says")
     columns = {c: words_of(table, c, name) for c in IN_KERNEL}
     kinds, words = kinds_of(table, name)
     kind_of = codes_of(words)

@@ -99,7 +99,7 @@ def violation_of(batch: Batch, kinds: pa.ChunkedArray, place: int, prop: Propert
     start = int(batch.starts[place])
     time = happened(batch, kinds, start, judged.by).time
     events = tuple(rows_named(batch, kinds, start, prop, judged))
-    why = sentence_of(judged.said) or f"The run breaks {prop.name} in row {judged.by - start}."
+    why = sentence_of(judged.said) or f"The run violates {prop.name} in row {judged.by - start}."
     return Violation(int(batch.runs[place]), prop.name, why, time, events)
 
 

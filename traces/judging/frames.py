@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_frame", "judge_address", "judge_files", "judge_frame"]
 
-TORN = "its rows do not lie together: leave out together=True"
+TORN = "its rows are not contiguous: omit together=True"
 NOTES = 20  # that are told
 
 

@@ -110,14 +110,14 @@ def judge_history(unit: Unit, asked: int, each: Each, shift: int = SHIFT, most: 
     slow = [p.name for p in JUDGED if known >> BITS[p.name] & 1 and p.name not in KERNEL]
     left_out = [name for name in (*NOT_LONG, *slow) if name in verdicts and verdicts[name] == "not judged"]
     if left_out and (slow or set(unit.observes) >= {"accept"}):
-        out.notes.append(f"run {run} is too long for one task: {', '.join(left_out)} of it is not judged")
+        out.notes.append(f"run {run} is too long for one task: {', '.join(left_out)} of it is not checked")
     if "undecided" in verdicts.values():
         why = "zxids are out of order" if not (found.order and found.abcasts) else "more is violated"
         if more & ~sum(1 << bit for bit in ALWAYS_SAID) or gaps_of(summaries):
-            why = "it has what the comparison of blocks does not see"
+            why = "it has differences that the comparison of blocks cannot see"
         if capped:
-            why = "too much differs to be looked at"
-        out.notes.append(f"run {run}: {why}, and what is undecided may hold or not")
+            why = "too much differs to be checked"
+        out.notes.append(f"run {run}: {why}, and undecided properties may hold or not")
     return out
 
 
@@ -244,7 +244,7 @@ def check_joints(summaries: Sequence[Summary]) -> None:
     time = NULL
     for s in summaries:
         if s.run != summaries[0].run:
-            raise TableError(f"{s.name}: its rows are of more runs than the file says")
+            raise TableError(f"{s.name}: its rows are of more runs than its metadata says")
         first_position, last_position = s.positions
         here = first_position != NULL
         if (first_position[here] <= last[here]).any():

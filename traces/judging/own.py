@@ -77,7 +77,7 @@ class ObservedUnit(Unit):
         """
         try:
             if text_of(self.source.protocol) != self.source.text:
-                raise TableError(f"{self.source.protocol}: its text is another by now")
+                raise TableError(f"{self.source.protocol}: its source has changed")
             judging = Judging(self.source, asked_of(self.source, names), self.totals(names))
         except ConfigError as problem:
             raise TableError(str(problem)) from None
@@ -149,9 +149,9 @@ def rows_of(unit: ObservedUnit) -> Iterator[tuple[str, Row]]:
                     for row in batch.to_pylist():
                         number = row["run"]
                         if number is None:
-                            raise TableError(f"{file}: a row says no run")
+                            raise TableError(f"{file}: a row has no run number")
                         if runs is not None and not runs[0] <= number <= runs[1]:
-                            raise TableError(f"{file}: its footer says that no row is of run {number}, and one is")
+                            raise TableError(f"{file}: its footer excludes run {number}, but a row is of it")
                         yield file, row
         except (OSError, UnicodeDecodeError, pa.ArrowException) as problem:
             raise TableError(f"{file}: {first_line(problem)}") from None
@@ -229,7 +229,7 @@ class Judging:
             self.end_run()
             self.begin_run(row["run"])
         elif row["kind"] == "":
-            raise TableError(f"{place}: run {self.run} begins again: a run has one number in all files of a table")
+            raise TableError(f"{place}: run {self.run} begins twice: a run has one number in all files of a table")
         if row["kind"] == "":  # it begins the run, and is none of its observations
             return
         self.tally.rows += 1
@@ -254,7 +254,7 @@ class Judging:
             self.untimed = self.row if self.untimed < 0 else self.untimed
             self.doubt()
         elif type(time) is not int:
-            raise TableError(f"{where}: its time is {printable(str(time))}, which is no whole number")
+            raise TableError(f"{where}: its time is {printable(str(time))}, which is not a whole number")
         elif self.time is not None and time < self.time:
             raise TableError(f"{where}: its time is less than that of a row before")
         elif self.said:
@@ -278,7 +278,7 @@ class Judging:
 
     def begin_run(self, number: int) -> None:
         if not self.seen.add(number):
-            raise TableError(f"{self.place}: the rows of run {number} do not lie together")
+            raise TableError(f"{self.place}: the rows of run {number} are not contiguous")
         self.run, self.row, self.time, self.fresh, self.unknown = number, 0, None, False, ""
         self.said, self.untimed, self.pending, self.doubted = True, -1, set(), set()
         self.state = StateView(self.layout)
@@ -297,7 +297,7 @@ class Judging:
         doubted = {n for n, what in self.doubted if n in self.left and (what == BROKEN or n not in self.met)}
         if doubted and not self.unknown:
             self.tally.notes.append(
-                f"run {self.run} is open: row {self.untimed} has no time, so that it is not known where moments end"
+                f"run {self.run} is open: row {self.untimed} has no time, so the ends of moments are unknown"
             )
         for name in self.left:
             is_open = self.unknown or name in doubted
@@ -317,7 +317,7 @@ class Judging:
             if p.name not in self.met and self.asks(p.witness.__name__, p.name):
                 self.met.add(p.name)
             if not result:
-                why = sentence_of(result) or f"{p.name} is not so."
+                why = sentence_of(result) or f"{p.name} is False."
                 assert self.run is not None
                 time = self.time if self.said else None
                 self.tally.violations.append(Violation(self.run, p.name, why, time, ()))
@@ -332,14 +332,14 @@ class Judging:
         """
         shown: ObservationKind | None = self.observations.get(row["kind"]) if isinstance(row["kind"], str) else None
         if shown is None:
-            raise TableError(f"{where}: {printable(str(row['kind']))} is no observation of the protocol")
+            raise TableError(f"{where}: {printable(str(row['kind']))} is not an observation of the protocol")
         values = []
         for name, kind in shown.fields.items():
             value = row["process"] if name == shown.acts else row.get(FIELD + name)
             if value is None:
-                return f"run {self.run} is open from row {self.row} on: {row['kind']} does not say its {name}"
+                return f"run {self.run} is open from row {self.row} on: {row['kind']} has no {name}"
             if not is_of_kind(value, kind, self.nodes):
-                raise TableError(f"{where}: {name} is {printable(str(value))}, which is no {kind}")
+                raise TableError(f"{where}: {name} is {printable(str(value))}, which is not a {kind}")
             values.append(bool(value) if kind == "bool" else value)
         try:
             self.names[row["kind"]](self.state, *values)

@@ -71,7 +71,7 @@ KIND_CODES = {
 }  # fmt: skip
 
 ERRORS = {
-    numbers.NO_PROCESS: "it does not say whose event this is",
+    numbers.NO_PROCESS: "it does not name the process of this event",
     numbers.MANY_PROCESSES: f"processes are numbered 0 to {numbers.MOST - 1}",
     numbers.NO_ZXID: "a transaction has an epoch and a counter",
     numbers.OUT_OF_ORDER: "the rows of a process come in the order of their positions",
@@ -246,7 +246,7 @@ def words_of(table: pa.Table, name: str, where: str) -> Any:
     nulls = column.null_count
     if nulls:
         if name == "run":
-            raise TableError(f"{where}: a row does not say of which run it is")
+            raise TableError(f"{where}: a row has no run number")
         column = pc.fill_null(column, numbers.NULL)
     values = (
         column.combine_chunks().to_numpy(zero_copy_only=False)
@@ -271,18 +271,18 @@ def kinds_of(table: pa.Table, where: str) -> tuple[Any, list[str]]:
 
     column = table.column("kind")
     if column.null_count:
-        raise TableError(f"{where}: a row does not say what happened")
+        raise TableError(f"{where}: a row has no kind")
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     column = column.unify_dictionaries().combine_chunks()
     if isinstance(column, pa.ChunkedArray):
         column = column.chunk(0) if column.num_chunks else pa.array([], pa.dictionary(pa.int32(), pa.string()))
     if column.null_count:
-        raise TableError(f"{where}: a row does not say what happened")
+        raise TableError(f"{where}: a row has no kind")
     try:
         words = column.dictionary.to_pylist()
     except UnicodeDecodeError:
-        raise TableError(f"{where}: column 'kind' has something that is no text") from None
+        raise TableError(f"{where}: column 'kind' has a value that is not text") from None
     return np.ascontiguousarray(column.indices.to_numpy(zero_copy_only=False), np.int32), words
 
 

@@ -72,13 +72,13 @@ def judged_properties(protocol: str, names: Sequence[str] = ()) -> tuple[Propert
         names: these alone, and of the observed history those too that are judged only where they are named.
 
     Raises:
-        ConfigError: no simulated run is judged by one of them.
+        ConfigError: no simulated run is checked against one of them.
     """
     if names:
         known = {p.name: p for p in (*judged_properties(protocol), *if_named(protocol))}
         for name in names:
             if name not in known:
-                raise ConfigError(f"no simulated run is judged by {name}: {why_not_judged(protocol, name)}")
+                raise ConfigError(f"no simulated run is checked against {name}: {why_not_judged(protocol, name)}")
         return tuple(known[name] for name in dict.fromkeys(names))
     found = PROTOCOLS[protocol]
     papers = tuple(
@@ -107,21 +107,21 @@ def why_not_judged(protocol: str, name: str) -> str:
     of_papers, found = {p.name: p for p in PROPERTIES}, {p.name: p for p in properties_of(protocol)}
     p = found.get(name) or of_papers.get(name)
     if p is None:
-        return "it is built in, or no property of this protocol: a run is judged by those that a source states"
+        return "it is built in, or not a property of this protocol: a run is checked against properties of a source"
     if name not in found:
         return f"{protocol} does not declare replicas, whose states it is about"
     if p.of in (STEP, TERMINAL):
         return f"it is over {'steps' if p.of == STEP else 'terminal states'}, and not over states or histories"
     if p.passes:
-        return "it asks how long each pass was that a process gave up, which a simulated run does not keep"
+        return "it reads the lengths of passes that a process gave up, which a simulated run does not keep"
     if p in if_named(protocol) and not p.tables:
-        return f"it is judged only where it is named: `zabcheck simulate --check --property {name}`"
+        return f"it is checked only if named: `zabcheck simulate --check --property {name}`"
     if name in of_papers and p.of == HISTORY and not p.protocols:
-        return f"it is judged only where it is named: write the run as a table, and `zabcheck judge --property {name}`"
+        return f"it is checked only if named: write the run as a table, and `zabcheck judge --property {name}`"
     if name in of_papers:
         return f"it is about the fields of {' and '.join(p.protocols)} beside those that replicas have"
     if not p.default:
-        return "it is an @invariant, which is checked only where it is named: @safety is checked in every run"
+        return "it is an @invariant, which is checked only if named: @safety is checked in every run"
     return "it reads messages in flight, which a simulated run has in its mail and not in the state"
 
 
@@ -171,7 +171,7 @@ class Judged(Simulator):
 
     def __init__(self, cluster: Cluster, engine: str = "compiled", names: tuple[str, ...] = ()) -> None:
         if not cluster.observed:
-            raise ValueError("only an observed cluster can be judged")
+            raise ValueError("only an observed cluster can be checked")
         self.properties = judged_properties(cluster.protocol, names)
         super().__init__(cluster, engine)
         self._report = (ctypes.c_int64 * (1 + len(self.properties)))()

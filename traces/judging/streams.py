@@ -122,7 +122,7 @@ class JudgeStream:
             return
         rows = rows_of(frames, run)
         if run is None:
-            yield self.as_frame(self.judge.refused(None, f"{rows.num_rows:,} rows do not say of which run they are"))
+            yield self.as_frame(self.judge.refused(None, f"{rows.num_rows:,} rows have no run number"))
             return
         kept = RunState.of(state)
         if kept.ended:
@@ -139,7 +139,7 @@ class JudgeStream:
         both = rows if kept.rows is None else pa.concat_tables([kept.rows, rows])
         kept.rows = both.take(np.argsort(numbers_of(both, ROW), kind="stable"))
         if kept.rows.num_rows > self.bounds.longest:
-            why = f"a run of more than {self.bounds.longest:,} rows is not judged in a stream; judge its table"
+            why = f"a run of more than {self.bounds.longest:,} rows is not checked in a stream; check its table"
             yield self.end(run, kept, state, why)
             return
         there = unbroken(numbers_of(kept.rows, ROW))
@@ -265,10 +265,10 @@ def judge_frames(events: DataFrame, names: Sequence[str], observes: Sequence[str
     from traces.judging.frames import check_frame
 
     if not events.isStreaming:
-        raise TableError("this is no stream; judge() judges a table")
+        raise TableError("this is not a stream; judge() checks a table")
     check_frame(events.schema)
     if ROW not in events.columns:
-        raise TableError(f"a stream of events has a column {ROW!r}, which says the order of a run's rows")
+        raise TableError(f"a stream of events has a column {ROW!r}, the order of a run's rows")
     # pandas has no number that says nothing, and would make others inexact
     exact = [f.coalesce(f.col(name), f.lit(numbers.NULL)).alias(name) for name in NUMBERS]
     work = JudgeStream(Judge(tuple(names), USUAL if observes is None else tuple(observes), NUMBERED), bounds)

@@ -354,8 +354,8 @@ def by_definition(
         out.say(place + k, prop.name, word)
     if large:
         out.notes.append(
-            f"{batch.name}: {prop.name} is judged by its definition, of runs of at most {definition.MOST_ROWS:,} rows: "
-            f"{large:,} are larger, and not judged"
+            f"{batch.name}: {prop.name} is checked by its definition, in runs of at most {definition.MOST_ROWS:,} "
+            f"rows: {large:,} are larger, and not checked"
         )
     return found
 
@@ -440,7 +440,7 @@ def first_repeated(numbers: Iterable[int]) -> int:
 
 
 def apart(run: int, where: str) -> str:
-    return f"{where}: the rows of run {run} do not lie together"
+    return f"{where}: the rows of run {run} are not contiguous"
 
 
 def check_spans(spans: Sequence[Span], numbers_of: Callable[[Span], Sequence[int]]) -> None:

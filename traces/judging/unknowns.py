@@ -57,18 +57,18 @@ class Unknown:
 TRANSACTIONS = ("abcast", "abdeliver", "accept", "initial", "entry")
 
 GAPS: tuple[Unknown, ...] = (
-    Unknown(numbers.G_WHO, "process", ("abcast",), BY_PRIMARY, "it is not said who broadcast"),
-    Unknown(numbers.G_QUORUM, "index", ("run",), BY_QUORUM, "it is not said how many processes there are"),
-    Unknown(numbers.G_PRIMARY, "primary_epoch", ("abcast",), BY_ABCAST, "the epoch of the primary is not said"),
-    Unknown(numbers.G_ATTEMPT, "attempt", ("abcast",), BY_INSTANCE, "the instance of the primary is not said"),
-    Unknown(numbers.G_PROPOSED, "primary_epoch", ("accept",), BY_QUORUM, "the epoch of the proposal is not said"),
+    Unknown(numbers.G_WHO, "process", ("abcast",), BY_PRIMARY, "the broadcasting process is unknown"),
+    Unknown(numbers.G_QUORUM, "index", ("run",), BY_QUORUM, "the number of processes is unknown"),
+    Unknown(numbers.G_PRIMARY, "primary_epoch", ("abcast",), BY_ABCAST, "the epoch of the primary is unknown"),
+    Unknown(numbers.G_ATTEMPT, "attempt", ("abcast",), BY_INSTANCE, "the instance of the primary is unknown"),
+    Unknown(numbers.G_PROPOSED, "primary_epoch", ("accept",), BY_QUORUM, "the epoch of the proposal is unknown"),
     Unknown(
         numbers.G_LEADS, "primary_epoch", ("establish",), ("one-leader-an-epoch", "chosen-in-later-histories"),
-        "the epoch of the leader is not said",
+        "the epoch of the leader is unknown",
     ),
     Unknown(
         numbers.G_PASS, "pass", ("abdeliver", "revise"), ("total-order", "agreement", "delivered-stands"),
-        "it is not said in which pass",
+        "the pass is unknown",
     ),
     Unknown(
         numbers.G_IDENTITY, "identity", TRANSACTIONS, BY_TRANSACTION, "other rows have an identity, and this has none"
@@ -79,24 +79,24 @@ GAPS: tuple[Unknown, ...] = (
         "other rows have a time, and this has none",
     ),
     Unknown(
-        numbers.G_AGAIN, "kind", ("abcast",), (), "a transaction is broadcast again", null=False, blocks=BY_ABCAST
+        numbers.G_AGAIN, "kind", ("abcast",), (), "a transaction is broadcast twice", null=False, blocks=BY_ABCAST
     ),
     Unknown(
         numbers.G_OTHER_EPOCH, "primary_epoch", ("abcast",), (),
-        "the primary's epoch is not that of the zxid: what is said of primaries goes by the one, of transactions by "
-        "the other", null=False, blocks=BY_ABCAST,
+        "the primary's epoch is not that of the zxid: primaries are checked by the one, transactions by the "
+        "other", null=False, blocks=BY_ABCAST,
     ),
     Unknown(
         numbers.G_OUTSIDER, "process", (), (),
-        "this is none of the processes that the run has: it is judged as one, and in no quorum", null=False,
+        "this is not a process of the run: it is treated as one, outside every quorum", null=False,
     ),
     Unknown(
         numbers.G_MANY, "kind", ("abcast",), ("strict-causality",),
-        "a transaction is broadcast again, and it takes too long to compare every two", null=False,
+        "a transaction is broadcast twice, and comparing all pairs takes too long", null=False,
     ),
     Unknown(
         numbers.G_MENDED, "time", (), ("strict-causality",),
-        "a transaction is broadcast again, and of this row there is no time",
+        "a transaction is broadcast twice, and this row has no time",
     ),
 )  # fmt: skip
 
