@@ -199,8 +199,11 @@ class Cluster:
 
 @cache
 def begin(question: ExplorationTask) -> None:
-    """Make a task's process ready for a question. Spark collects garbage after every task, and would look at
-    everything that a process keeps each time, which takes longer than a small task: that is set apart."""
+    """Compile the code of an exploration in a task's process, and exempt what it keeps from garbage collection.
+
+    Spark collects garbage after every task, and would traverse everything that a process keeps each time, which takes
+    longer than a small task.
+    """
     code_for(question)
     gc.collect()
     gc.freeze()
