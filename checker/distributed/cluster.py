@@ -201,8 +201,8 @@ class Cluster:
 def begin(question: ExplorationTask) -> None:
     """Make a task's process ready for a question.
 
-    Spark collects garbage after every task, and would look at everything that a process keeps each time, which takes
-    longer than a small task: that is set apart.
+    Spark collects garbage after every task, and would traverse everything that a process keeps each time, which takes
+    longer than a small task.
     """
     code_for(question)
     gc.collect()
