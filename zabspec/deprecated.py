@@ -1,4 +1,4 @@
-"""Names of earlier versions: what each is called now, and the one sentence that says so.
+"""Map names of earlier versions to their current names, with a warning for each use.
 
 A script that uses an old name works as before and gets a warning. To remove the old names, delete the entries of these
 tables; `docs/decisions/0010-names.md` lists them.
@@ -101,7 +101,7 @@ class OldNameWarning(DeprecationWarning):
 
 
 class Contradiction(ValueError):
-    """A key stands in an object under its old and its new name, with different values."""
+    """An object has a key under its old and its new name, with different values."""
 
 
 _reporters: list[Callable[[str], None]] = []

@@ -1,4 +1,4 @@
-"""What the rows of a run leave unknown, and what else they have that the kernel's comparisons do not see."""
+"""List what the rows of a run may leave unknown, and what they may contain that the kernel does not compare."""
 
 from __future__ import annotations
 
@@ -120,12 +120,17 @@ class Where:
 
 
 def among(mask: int) -> Iterator[Unknown]:
-    """The gaps of a mask."""
+    """Yield the gaps of a mask."""
     return (gap for gap in GAPS if mask >> gap.bit & 1)
 
 
 def affected(mask: int, blocks: bool = False) -> dict[str, tuple[Unknown, ...]]:
-    """The properties that the gaps of a mask leave open, and by which of them; `blocks`: where blocks are compared."""
+    """Return the properties that the gaps of a mask leave open, each with these gaps.
+
+    Args:
+        mask: the gaps.
+        blocks: the history is checked by blocks.
+    """
     out: dict[str, tuple[Unknown, ...]] = {}
     for gap in among(mask):
         for name in gap.affects + (gap.blocks if blocks else ()):
@@ -134,7 +139,7 @@ def affected(mask: int, blocks: bool = False) -> dict[str, tuple[Unknown, ...]]:
 
 
 def first_row(batch: Batch, place: int, gap: Unknown) -> Where:
-    """The first row of a run that has a gap."""
+    """Return the first row of a run that has a gap."""
     start, end = int(batch.starts[place]), int(batch.ends[place])
     kinds = batch.kind_of[batch.kinds[start:end]]
     codes = [KIND_CODES[word] for word in gap.kinds]
@@ -153,7 +158,7 @@ def first_row(batch: Batch, place: int, gap: Unknown) -> Where:
 
 
 def merged(one: Where | None, other: Where) -> Where:
-    """The rows of two with the same gap."""
+    """Return the combination of two occurrences of the same gap."""
     if one is None:
         return other
     first = min(one, other)
@@ -161,7 +166,7 @@ def merged(one: Where | None, other: Where) -> Where:
 
 
 def sentence(gap: Unknown, where: Where) -> str:
-    """Where a gap is, and what it is."""
+    """Return a sentence: where a gap is, and what it is."""
     place = f"run {where.run}" if where.row < 0 else f"run {where.run}, row {where.row}, column {gap.column!r}"
     more = "" if where.runs == 1 else f" (and so in {where.runs - 1:,} more runs)"
     return f"{place}: {gap.why}{more}"
