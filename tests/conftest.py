@@ -67,7 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection(session: pytest.Session) -> None:
     """Without bytecode each worker would compile every file of tests, at the same time as the others. Each begins with
     its share and finds what the others wrote; a file that cannot be imported says why when it is collected."""
-    worker, workers = os.environ.get("PYTEST_XDIST_WORKER", ""), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
+    worker, workers = os.environ.get("PYTEST_XDIST_WORKER", ""), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     if workers > 1 and [Path(one).resolve() for one in session.config.args] == [HERE]:
         for file in sorted(HERE.rglob("test_*.py"))[int(worker.removeprefix("gw")) :: workers]:
             with contextlib.suppress(Exception, pytest.skip.Exception):

@@ -199,7 +199,7 @@ class Cluster:
 
 @cache
 def begin(question: ExplorationTask) -> None:
-    """Make a task's process ready for a question.
+    """Compile the code of an exploration in a task's process, and exempt what it keeps from garbage collection.
 
     Spark collects garbage after every task, and would traverse everything that a process keeps each time, which takes
     longer than a small task.

@@ -51,7 +51,7 @@ EXPORTS: dict[str, tuple[Any, ...]] = {
 
 
 def taken_name(name: str, held: object) -> ConfigError:
-    """A name that the explorer has itself stands for something else in a program: where, and what to do."""
+    """Return the error for a name of the explorer that a program defines otherwise: where, and what to do."""
     said = f"{name} is a word of the explorer's: call yours something else"
     if not isinstance(held, FunctionType):
         return ConfigError(f"{said} (it is {held})")

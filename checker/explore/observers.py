@@ -589,7 +589,7 @@ class Classes:
     why_not: str = ""
 
     def sentence(self) -> str:
-        """What a report says of them."""
+        """Return the sentence of a report about the classes."""
         kept = f", and nothing that was visited breaks any of {self.expected} others" if self.expected else ""
         return (
             f"observed histories are merged into classes: {self.classes:,} classes of {self.values:,} values, "

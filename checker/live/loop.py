@@ -1,6 +1,4 @@
-"""Fairness in the graph of the stable phase: what a set of nodes, or a loop, leaves undone.
-
-The definition is in docs/explanation/liveness.md, "Fairness".
+"""Fairness in the graph of the stable phase: the obligations that a set of nodes, or a loop, leaves unmet.
 
 docs/live.md, "Fairness", has the definitions. An obligation is a class of steps, by its number, or a message in flight,
 by its bytes. It is enabled in a node or not, and met by an edge or not. A run that stays in some nodes and edges

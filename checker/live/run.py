@@ -274,7 +274,7 @@ class LiveRun:
 
 
 def moves_of(code: LiveCode) -> list[tuple[int, int]]:
-    """Return which renamings of a state are entered, and which process is named in each.
+    """Return the renamings under which a state is entered, each with the process that is named in it.
 
     If renaming changes nothing (docs/live.md), the named process becomes process 0; if only some renamings change
     nothing, it becomes the first that these can map it to.

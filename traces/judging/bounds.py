@@ -10,9 +10,8 @@ no other view violates no way violates:
 - a row is left out, or is there once for each value that it may have: every abcast counts, so that an abcast which is
   there twice is related to all that either is.
 
-`docs/judge.md` says which view decides what. Some ways are lost, so that a property is now and then open though every
-way decides it; it is never the other way round.
-"""
+`docs/how-to/tables-and-spark.md` says which view decides what. Some ways are lost, so that a property is now and then
+open though every way decides it; it is never the other way round. """
 
 from __future__ import annotations
 
