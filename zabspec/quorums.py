@@ -1,4 +1,4 @@
-"""Quorum systems of a model: which sets of its processes are quorums (DSN'11 II.1), and which renamings keep them.
+"""Define the quorum systems of a model: which sets of processes are quorums (DSN'11 II.1), and their automorphisms.
 
 A model counts majorities unless it is given a system. A system comes from the `group.` and `weight.` lines of a zoo.cfg
 (`zabspec/ensemble.py`), and is known by one line of text, in which server k, counted from 1, is process k - 1.
@@ -52,29 +52,31 @@ class QuorumSystem:
 
     @property
     def quorums(self) -> Iterator[int]:
-        """All quorums."""
+        """Return all quorums."""
         return (mask for mask in range(1 << self.nodes) if self.has(mask))
 
     @property
     def grows(self) -> bool:
-        """Whether every set that contains a quorum is one; a negative weight may prevent it."""
+        """Return whether every set that contains a quorum is one; a negative weight may prevent it."""
         return all(self.has(mask | 1 << p) for mask in self.quorums for p in range(self.nodes))
 
     @property
     def smallest(self) -> int:
-        """How many processes a quorum has at least."""
+        """Return the size of a smallest quorum."""
         return min(mask.bit_count() for mask in self.quorums)
 
     @property
     def disjoint(self) -> tuple[int, int] | None:
-        """Two quorums that do not intersect, as small as there are; None: any two intersect."""
+        """Return two quorums that do not intersect, as small as possible; None if any two intersect."""
         ordered = sorted(self.quorums, key=lambda mask: (mask.bit_count(), mask))
         return next(((a, b) for a in ordered for b in ordered if not a & b), None)
 
     @property
     def renamings(self) -> tuple[tuple[int, ...], ...]:
-        """The automorphisms: every renaming of processes, i to p[i], under which quorums are quorums and others are
-        not. In the order of `itertools.permutations`, so that the first changes nothing."""
+        """Return the automorphisms: the renamings of processes, i to p[i], that keep quorums and non-quorums.
+
+        They are in the order of `itertools.permutations`, so that the first is the identity.
+        """
         return tuple(p for p in permutations(range(self.nodes)) if self.kept_by(p))
 
     def kept_by(self, p: Sequence[int]) -> bool:
@@ -146,7 +148,7 @@ def system_of(text: str) -> QuorumSystem:
 
 
 def lines(nodes: int, groups: Iterable[Iterable[str]], weights: Sequence[int]) -> Iterator[str]:
-    """The lines of the zoo.cfg that says the same."""
+    """Return the lines of the zoo.cfg with the same system."""
     yield from (f"server.{k}=host:1:2" for k in range(1, nodes + 1))
     yield from (f"group.{k}={':'.join(members)}" for k, members in enumerate(groups, 1))
     yield from (f"weight.{k}={weight}" for k, weight in enumerate(weights, 1))

@@ -165,7 +165,7 @@ def told(c: Check, reasons: Mapping[tuple[str, str], str]) -> str:
     protocol, name = of_variant(c)
     variant = PROTOCOLS[protocol].variants.get(name) if protocol in NAMES else None
     if variant is None or (protocol, name) not in reasons:
-        raise MatrixError(f"the gallery tells nothing of {c.name}")
+        raise MatrixError(f"the gallery has no story of {c.name}")
     why = reasons[protocol, name]
     if not c.why:
         first = f"`{name}` explored further, past the claim of the proof that is violated first: {why}."

@@ -98,7 +98,7 @@ class Cluster:
         self.usage = of_jobs(self.spark, group)
         by_owner = dict(answers)
         if sorted(by_owner) != list(range(parts)) or len(answers) != parts:
-            raise RuntimeError(f"{parts} tasks were to answer, and {len(answers)} answers came")
+            raise RuntimeError(f"{parts} tasks had to answer, but {len(answers)} answers came")
         return [by_owner[part] for part in range(parts)]
 
     def cores(self) -> int:
@@ -199,10 +199,10 @@ class Cluster:
 
 @cache
 def begin(question: ExplorationTask) -> None:
-    """Make a task's process ready for a question.
+    """Compile the code of an exploration in a task's process, and exempt what it keeps from garbage collection.
 
-    Spark collects garbage after every task, and would look at everything that a process keeps each time, which takes
-    longer than a small task: that is set apart.
+    Spark collects garbage after every task, and would traverse everything that a process keeps each time, which takes
+    longer than a small task.
     """
     code_for(question)
     gc.collect()

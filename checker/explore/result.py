@@ -1,4 +1,4 @@
-"""What an exploration found, whichever engine it ran on."""
+"""The result of an exploration, whichever engine it ran on."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def enough(states: int, bits: int) -> bool:
 
 @dataclass(frozen=True)
 class Limits:
-    """Where to stop: a depth is part of the question, the others cut it short."""
+    """The limits of an exploration: the depth is part of the request, the others cut it short."""
 
     depth: int | None = None
     max_states: int | None = None
@@ -46,8 +46,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Violation:
-    """A violation: the property, and the steps (words with their choices) that lead to it from
-    the initial state, as the first of the shortest."""
+    """A violation: the property, and a shortest run to it, the first of that length.
+
+    The run consists of steps (words with their choices) from the initial state.
+    """
 
     property: Property
     schedule: tuple[int, ...]
@@ -59,7 +61,7 @@ class Violation:
 
 @dataclass
 class Exploration:
-    """Counts, verdicts and what was covered."""
+    """The result of an exploration: counts, verdicts and coverage."""
 
     properties: tuple[Property, ...]
     symmetry: bool = False
@@ -96,7 +98,7 @@ class Exploration:
 
     @property
     def failed(self) -> bool:
-        """Whether the author's text meets a run-time error."""
+        """Whether the user protocol meets a run-time error."""
         return NO_RUNTIME_ERROR.name in self.violations
 
     @property
@@ -105,7 +107,7 @@ class Exploration:
 
     @property
     def raw(self) -> int:
-        """The states that the distinct ones stand for: all renamings of each."""
+        """The number of states that the distinct ones represent: all renamings of each."""
         return sum(self.raw_levels) or self.distinct
 
     @property
@@ -115,18 +117,18 @@ class Exploration:
 
     @property
     def collision_probability(self) -> float:
-        """That two of the distinct states share a fingerprint (0 for the plain sets)."""
+        """The probability that two of the distinct states share a fingerprint (0 for the plain sets)."""
         if self.engine == "interpret":
             return 0.0
         return collision(self.distinct, self.fingerprint_bits)
 
     def finished(self, more: bool, keep_going: bool, most: int | None) -> bool:
-        """Whether nothing is to be expanded any more.
+        """Return whether nothing remains to be expanded.
 
         Args:
-            more: the last level has states.
-            keep_going: a violation does not end it.
-            most: levels deep; None: any number.
+            more: whether the last level has states.
+            keep_going: whether to continue past violations.
+            most: the maximum number of levels; None for no limit.
         """
         if self.stopped or self.error or (self.violations and not keep_going):
             return True
@@ -139,13 +141,15 @@ class Exploration:
 
     @property
     def suspicion(self) -> str:
-        """What is known to be broken without a way there; empty: nothing."""
+        """The properties that are known to be violated without a run to show it; empty if there are none."""
         one = "at least one of " if self.suspects_one and len(self.suspected) > 1 else ""
         return f"{one}{', '.join(self.suspected)} violated, with no path to it yet" if self.suspected else ""
 
     def add_first(self, first: Exploration) -> None:
-        """Add what a full search had found before this one, which leaves out states: premises met earlier, steps
-        taken, and how deep it went."""
+        """Add the findings of a full search before this one, which leaves out states.
+
+        They are premises met earlier, steps taken, and its depth.
+        """
         self.expanded_levels = first.expanded_levels
         for name, depth in first.witnessed.items():
             self.witnessed[name] = min(depth, self.witnessed.get(name, depth))
@@ -153,12 +157,12 @@ class Exploration:
             self.step_counts[name] = max(count, self.step_counts.get(name, 0))
 
     def add_walked(self, depths: Mapping[str, int]) -> None:
-        """Add which premises random walks met, and after how many steps."""
+        """Add the premises that random walks met, and after how many steps."""
         for name, depth in depths.items():
             self.witnessed[name] = min(depth, self.witnessed.get(name, depth))
 
     def depth_of(self, depth: int) -> str:
-        """A depth at which something was first met, as a report says it."""
+        """Return the depth at which something was first met, in the words of a report."""
         exact = not self.narrowed or depth <= self.expanded_levels + 1
         return f"depth {depth}" if exact else f"depth {depth} at most"
 

@@ -54,11 +54,11 @@ class Certainty:
 
 @dataclass(frozen=True)
 class Answers:
-    """What the graph says of a property that it violates.
+    """The facts that the graph shows about a property that it violates.
 
     Attributes:
         name: the property.
-        depth: how many steps the shortest violating run has.
+        depth: the number of steps of the shortest violating run.
         states: the states that violate it.
         edges: the edges that have a step which violates it.
         steps: the names of the steps that are on every violating run.
@@ -79,7 +79,7 @@ class Answers:
 
 
 def answers(graph: nx.DiGraph[int], name: str) -> Answers | None:
-    """Everything that is asked about a property; None: the graph does not violate it.
+    """Return all facts about a property, or None if the graph does not violate it.
 
     Raises:
         ValueError: the graph does not judge it.
@@ -126,7 +126,7 @@ def steps_of_all(graph: nx.DiGraph[int], name: str) -> tuple[str, ...]:
 
 
 def reached_without(graph: nx.DiGraph[int], part: str, states: set[int], edges: frozenset[Edge]) -> bool:
-    """Whether a violation is reached along steps that do not have a name.
+    """Return whether a violation is reached along steps that do not have a name.
 
     An edge that violates by one of its steps counts as violating by each: then a step may be missing in the answer, and
     none is in it that a violating run does not take.
@@ -204,7 +204,7 @@ def unviolated(graph: nx.DiGraph[int], name: str) -> set[int]:
 
 
 def certainty(graph: nx.DiGraph[int], name: str) -> Certainty:
-    """From which states a violation is certain, possible or impossible, and the edges between these."""
+    """Return from which states a violation is certain, possible or impossible, and the edges between these."""
     states, edges = violating(graph, name)
     ends, violates = set(states), set(edges)
     always = {(a, b) for a, b, names in graph.edges(data="violates_always") if name in names}
@@ -264,6 +264,6 @@ def backwards(graph: nx.DiGraph[int], ends: set[int], but: set[int], never: set[
 
 
 def grouped(graph: nx.DiGraph[int], edges: Sequence[Edge]) -> Iterator[tuple[str, int]]:
-    """How many edges have which steps, the most first."""
+    """Return the numbers of edges with the same steps, the largest first."""
     counts = Counter(" or ".join(graph.edges[e]["steps"]) for e in edges)
     yield from sorted(counts.items(), key=lambda item: (-item[1], item[0]))

@@ -25,7 +25,7 @@ from checker.symbolic.extension import Z3Answer
 from invariants import properties_of, property_named
 from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, STEP, Property
 from traces.record.reading import strict_json
-from zabspec.deprecated import Contradiction, current_keys
+from zabspec.deprecated import Contradiction, current_keys, current_phrases
 from zabspec.files import read_bytes
 from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
@@ -58,7 +58,7 @@ def read_report(path: Path, again: bool = False) -> dict[str, Any]:
     except ValueError as problem:
         raise ReportError(f"{path} is not JSON: {problem}") from None
     try:
-        report = current_keys("explore", report, str(path))
+        report = current_phrases(current_keys("explore", report, str(path)))
     except Contradiction as problem:
         raise ReportError(f"{path} contradicts itself: {problem}") from None
     schema = json.loads(files("checker.report").joinpath("schema/report.schema.json").read_text(encoding="utf-8"))

@@ -49,7 +49,7 @@ def answer(request: BmcRequest, progress: Progress | None = None, started: float
     configuration, start = beginning(request)
     judged = of_every_state(chosen_properties(request.properties, configuration.protocol), request.properties)
     if any(p.name == LITERAL for p in judged) and not configuration.literal:
-        raise RequestError(f"{LITERAL} is judged by `zabcheck --property {LITERAL}` only")
+        raise RequestError(f"{LITERAL} is checked by `zabcheck --property {LITERAL}` only")
     model = Model(configuration)
     state = state_after(model, start, judged)
     bounds = Bounds(request.depth, request.every, end.left(), request.query_limit, request.seed)

@@ -37,7 +37,7 @@ def chosen_properties(names: Sequence[str], protocol: str, passes: bool = False)
             hint = near(name, [p.name for p in known]) or f"; {properties_command(protocol)} lists them"
             raise RequestError(f"there is no property {name!r}{hint}") from None
         if chosen[-1].passes and not passes:
-            raise RequestError(f"{name} is judged by `zabcheck --property {name}` only")
+            raise RequestError(f"{name} is checked by `zabcheck --property {name}` only")
         if not chosen[-1].judges(protocol):
             raise RequestError(f"{name} is about the state of {' and '.join(chosen[-1].protocols)}, not of {protocol}")
     usual = [p for p in known if p.default and p.judges(protocol)]

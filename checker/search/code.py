@@ -1,4 +1,4 @@
-"""A model in machine code, with the kernel that walks."""
+"""Compile a model to machine code, with the kernel of random walks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHARED = ("take", "successors", "look_at_one_state")
 
 
 class SearchCode(Compiled):
-    """A model and its properties, without symmetry, which a walk has no use for."""
+    """A model and its properties, without symmetry, which is of no use to a walk."""
 
     also_modules = (kernel,)
     exports = {name: compiled.EXPORTS[name] for name in SHARED} | {"walks": (I64, PTR, PTR, PTR, PTR, PTR, PTR, PTR)}

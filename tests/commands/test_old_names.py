@@ -288,7 +288,7 @@ CHECKPOINT = ("--nodes", "2", "--txns", "1", "--timeouts", "1", "--crashes", "0"
     ("words", "said"),
     [
         ((*CHECKPOINT, "--checkpoint", "checkpoint"), "was made by another version of the protocol or of zabcheck"),
-        (("sweep", "sweep"), "holds a sweep made by another version of zabcheck; give it a folder of its own"),
+        (("sweep", "sweep"), "holds a sweep made by another version of zabcheck; use another folder"),
     ],
 )
 def test_folders_of_the_last_version_are_refused(words: tuple[str, ...], said: str, here: Path) -> None:

@@ -187,7 +187,7 @@ EXTENTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "exhaustion in its coverage": (lambda r: r["coverage"].update(exhausted=True), "explored to exhaustion, but"),
     "a greater depth asked for": (lambda r: r["limits"].update(depth=13), "its"),
     "no depth asked for": (lambda r: r["limits"].update(depth=None), "its"),
-    "a level more": (deeper, "no more than depth 12 was asked for"),
+    "a level more": (deeper, "no more than depth 12 was requested"),
     "a level that sums up to others": (lambda r: r["states"]["levels"].__setitem__(3, 99), "and levels of"),
     "an empty level": (
         lambda r: r["states"]["levels"].__setitem__(slice(2, 4), [0, sum(r["states"]["levels"][2:4])]), "is empty",

@@ -179,15 +179,15 @@ def test_what_clients_were_told_is_held_against_what_is_served(tmp_path: Path) -
 
 HEAD = '{"format": "zabcheck record", "version": 1, "servers": [1]}'
 BAD = [
-    ("nonsense", "line 1: this is no JSON"),
-    ("{}", "its first line does not say so"),
+    ("nonsense", "line 1: this is not JSON"),
+    ("{}", "its first line is not that of a record"),
     ('{"format": "zabcheck record", "version": 9}', "a record of version 9"),
     (HEAD.replace("[1]", "[1, 1]"), "names a server twice"),
     (HEAD + '\n{"what": "x"}\n\n', "no observation 'x'"),
     (HEAD + '\n{"what": "starts", "server": 2}', "no server 2"),
     (HEAD + '\n{"what": "starts"}', "starts needs server"),
-    (HEAD + '\n{"what": "starts", "server": 1, "s": NaN}', "s is no number of seconds"),
-    (HEAD + '\n{"what": "starts", "server": 1, "s": 1' + "0" * 400 + "}", "s is no number of seconds"),
+    (HEAD + '\n{"what": "starts", "server": 1, "s": NaN}', "s is not a number of seconds"),
+    (HEAD + '\n{"what": "starts", "server": 1, "s": 1' + "0" * 400 + "}", "s is not a number of seconds"),
 ]
 
 

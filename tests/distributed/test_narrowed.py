@@ -184,6 +184,6 @@ def test_a_checkpoint_of_fewer_states_is_of_another_search() -> None:
     fewer = ExplorationTask(**{**vars(question), "reduction": Reduction((), True, False)})
     level = Level(0, [], [1], [1], [])
     check_same(question, question, level, Limits(), "x")
-    with pytest.raises(Refused, match="it leaves out other states"):
+    with pytest.raises(Refused, match="it omits other states"):
         check_same(fewer, question, level, Limits(), "x")
     assert ExplorationTask.from_json(fewer.as_json()) == fewer

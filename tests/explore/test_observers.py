@@ -358,7 +358,7 @@ def test_one_property_alone_visits_less() -> None:
     alone, every = narrowing(USUAL, names=("prefix",)), narrowing(USUAL)
     assert alone.classes.values == every.classes.values
     assert alone.classes.expected == 11
-    assert "breaks any of 11 others" in alone.classes.sentence()
+    assert "violates any of 11 others" in alone.classes.sentence()
     one, all_of_them = (AmpleExplorer(code).run(Limits()) for code in (alone, every))
     assert one.complete
     assert not one.violations
@@ -475,7 +475,7 @@ def test_effects_that_are_mixed_are_refused() -> None:
     explicit = {"missing_epoch", "established", "accepted", "chosen_epoch"}
     assert observers.why_mixed(typed, "abcast", hidden, explicit) == ""
     said = observers.why_mixed(typed, "abcast", {*hidden, "abcasts"}, explicit)
-    assert said == "what abcast writes of missing_epoch may depend on what is merged"
+    assert said == "what abcast writes to missing_epoch may depend on merged values"
     said = observers.why_mixed(typed, "abcast", hidden, {*explicit, "abcast_attempt"})
     assert said.startswith("what abcast writes")
 

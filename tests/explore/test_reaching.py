@@ -205,7 +205,7 @@ def test_the_nearest_rule_is_of_what_is_recorded(tmp_path: Path, monkeypatch: py
     ).stdout
     near = " ".join(text.replace("\\\n", " ").partition("one rule away: ")[2].partition("\n\n")[0].split())
     said, _, command = near.partition(": ")
-    assert said == f"join-commit-all breaks {next(iter(s.breaks))} in {s.depth} steps"
+    assert said == f"join-commit-all violates {next(iter(s.breaks))} in {s.depth} steps"
     done = run(*command.split()[1:], "--no-trace")
     assert f"VIOLATED: {next(iter(s.breaks))} at depth {s.depth}" in " ".join(done.stdout.split())
     assert "one rule away" not in done.stdout

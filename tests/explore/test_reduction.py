@@ -327,7 +327,7 @@ def test_where_nothing_is_said_of_the_world_nothing_is_reduced() -> None:
     assert not why_not_reduced(Model(SMALL))
     own = Path(__file__).parents[1] / "own" / "texts" / "one_value.py"
     assert why_not_reduced(Model(Configuration(str(own)))) == "an election is a step (elects)"
-    assert "says of no two steps" in why_not_reduced(Model(Configuration(protocol="db19")))
+    assert "declares no two steps" in why_not_reduced(Model(Configuration(protocol="db19")))
     for network in ("unordered", "lossy", "duplicating"):
         assert why_not_reduced(Model(replace(SMALL, network=network)))
     assert why_not_reduced(Model(replace(SMALL, partitions=1)))

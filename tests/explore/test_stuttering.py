@@ -566,7 +566,7 @@ def test_a_checkpoint_is_of_one_way(tmp_path: Path, every_step: bool) -> None:
 
     run(every_step, False)
     was = "taken" if every_step else "left out"
-    with pytest.raises(Refused, match=f"is of another question: stuttering receipts are {was}"):
+    with pytest.raises(Refused, match=f"is of another request: stuttering receipts are {was}"):
         run(not every_step, True)
     assert run(every_step, True) == (7 if every_step else 5)
 
@@ -582,7 +582,7 @@ def test_an_old_checkpoint_is_refused(tmp_path: Path) -> None:
         manifest.write_text(json.dumps(document))
     ran = asked(*CALM, "--checkpoint", str(folder), "--resume")
     assert ran.exit_code == 2
-    assert "does not say whether stuttering receipts are among its steps" in ran.stderr
+    assert "does not record whether its steps include stuttering receipts" in ran.stderr
     assert "Traceback" not in ran.output
 
 

@@ -139,7 +139,7 @@ def test_rules_of_dsn_are_named_in_their_order() -> None:
 
 
 def never_terminal(s: State) -> bool:
-    """A property that breaks wherever it is asked."""
+    """A violated property wherever it is asked."""
     return broken("nothing more can happen")
 
 

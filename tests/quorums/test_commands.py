@@ -212,7 +212,7 @@ def test_no_event_table_is_written_that_would_be_judged_otherwise(tmp_path: Path
     words = ["simulate", "--protocol", "zab", "--quorums", "weights 2,1,1", "--rounds", "50"]
     done = run(*words, "--table", str(tmp_path / "run.parquet"))
     assert done.exit_code == 2
-    assert "an event table is judged with majorities" in done.output
+    assert "an event table is checked with majorities" in done.output
     assert not (tmp_path / "run.parquet").exists()
 
 

@@ -206,7 +206,7 @@ def test_a_file_that_is_no_configuration_is_refused(tmp_path: Path) -> None:
 def test_a_sweep_that_is_none_is_refused(tmp_path: Path) -> None:
     new = str(tmp_path / "new")
     for given, sentence in (
-        (SweepRequest(new), "holds no sweep, and none was asked for"),
+        (SweepRequest(new), "has no sweep, and none was requested"),
         (SweepRequest(new, ("5:1",)), "--seeds must be START:STOP with START < STOP"),
         (SweepRequest(new, ("1:5",), protocol=("nope",)), "there is no protocol 'nope'"),
     ):

@@ -227,14 +227,14 @@ def test_a_search_finds_the_shortest_way() -> None:
     assert any_of_them["state"] == "found"
     assert "11 steps" in any_of_them["sentence"]
     on = ended(begin(property="durability", address=f"{START}&at=4&way=0000", here=True))
-    assert "a shortest way from there that violates durability: 7 steps" in on["sentence"]
+    assert "a shortest run from there that violates durability: 7 steps" in on["sentence"]
     view = get("view", address=on["address"]).json
     assert "durability" in {p["name"] for p in view["place"]["properties"] if p["verdict"] == "violated"}
     premise = ended(begin(property="integrity", goal="witness"))
-    assert "meets the premise of integrity" in premise["sentence"]
+    assert "reaches the premise of integrity" in premise["sentence"]
     none = ended(begin(property="primary-integrity", address=GOOD, here=True))
     assert none["state"] == "none"
-    assert "were looked at" in none["sentence"]
+    assert "were explored" in none["sentence"]
     assert get("job", address=START, goal="violation", property="nothing", here=False).status == 400
 
 
@@ -273,8 +273,8 @@ def test_an_expression_is_searched_for() -> None:
         ("1 if True else 2", "may not have"),
         ("'x' == 'y'", "whole numbers"),
         ("some p: p.history.__class__ == 1", "there is no __class__"),
-        ("some p:", "this is no expression"),
-        ("(" * 400, "this is no expression"),
+        ("some p:", "this is not an expression"),
+        ("(" * 400, "this is not an expression"),
         ("1 + " * 120 + "1 == 1", "too long"),
         ("x" * 501, "at most 500 characters"),
     ],
@@ -413,7 +413,7 @@ def test_side_by_side_one_follows_the_other() -> None:
     alone = get("pair", left=f"{START}&at=1&way=0", right=f"{START}&at=1&way=2", leads="").json
     assert (alone["first"], alone["follows"], alone["together"]) == (None, "", False)
     assert "role" in alone["marks"]["left"]["fields"]
-    assert alone["sentence"].startswith("Each goes on alone.")
+    assert alone["sentence"].startswith("Each continues separately.")
 
 
 # --- a file that is edited -------------------------------------------------------------------------
@@ -436,7 +436,7 @@ def test_a_file_that_is_edited_is_read_again(tmp_path: Path) -> None:
     assert give("watch", address=view["address"]).json["changed"]
     for asked in ("trace", "job", "search"):  # these would be of the text that there is
         found = give(asked, address=view["address"], goal="violation", property="", here=False, expression="NODES == 1")
-        assert "has to be read again first" in found.json["error"]
+        assert "reload it first" in found.json["error"]
     again = give("reload", address=view["address"]).json
     assert "all 2 steps are possible as before" in again["sentence"]
     assert give("view", address=again["address"]).json["place"] == view["place"]
@@ -495,7 +495,7 @@ def test_a_line_that_no_run_reaches_is_found() -> None:
         after = (new[: layout.size] for data in edge for _, new in python_successors(c, data))
         edge = list({json.dumps(state_json(StateView(layout, data))): data for data in after}.items())
         edge = [data for said, data in edge if said not in states]
-    assert found["sentence"].startswith(f"1 line never ran: all {len(states)} states that there are within the budgets")
+    assert found["sentence"].startswith(f"1 line never ran: all {len(states)} states within the budgets")
     few = run_through(served(own, bounds=Bounds(threads=1, max_states=3))[1], address_of(own).text)
     assert not few["complete"]
     assert "1 line did not run in 100 random walks and 3 states: these are not all" in few["sentence"]

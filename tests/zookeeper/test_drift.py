@@ -275,7 +275,7 @@ def test_files_that_cannot_be_read_are_unknown(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_folder_that_is_no_tree_is_refused(tmp_path: Path) -> None:
-    assert_refused(run("zookeeper", "--drift", str(tmp_path)), f"{tmp_path} is no source tree of ZooKeeper")
+    assert_refused(run("zookeeper", "--drift", str(tmp_path)), f"{tmp_path} is not a source tree of ZooKeeper")
     assert_refused(run("zookeeper", "--drift", str(tmp_path / "x")), "is no folder")
     (tmp_path / "f").write_text("")
     assert_refused(run("zookeeper", "--drift", str(tmp_path / "f")), "is no folder")

@@ -242,17 +242,17 @@ def told(search: Search, record: Record, text: Text, out: Conformed) -> None:
     out.steps = len(words)
     replay = Replay(record, text, search.unjudged)
     if (wrong := replay.run(node.run_by_observation(), out)) is not None:
-        out.why = f"the run that was found is none of the text: {wrong}"
+        out.why = f"the run that was found is not a run of the model: {wrong}"
     elif replay.ends_otherwise(node.state):
-        out.why = "the run that was found ends otherwise when it is taken again"
+        out.why = "the run that was found ends differently when it is rerun"
     elif not record.whole:
-        out.why = "the record lacks its end: all that there is of it is explained"
+        out.why = "the record has no end: all of the rest is explained"
     elif not {o.server for o in record.observations if o.what == "disk"} >= set(record.servers):
-        out.why = "the record does not say what is on every disk in the end"
+        out.why = "the record lacks the final contents of some disk"
     elif any(o.what == "answered" and o.outcome == "acknowledged" for o in record.observations) and not {
         o.server for o in record.observations if o.what == "served"
     } >= set(record.servers):
-        out.why = "the record does not say what every server serves in the end"
+        out.why = "the record lacks what some server finally serves"
     else:
         out.verdict = EXPLAINED
 
@@ -261,16 +261,16 @@ def no_room(record: Record) -> str | None:
     """Return why a record cannot be searched, or None."""
     zxids = [z for o in record.observations for z in zxids_of(o)]
     if not record.observations:
-        return "there is nothing in the record"
+        return "the record is empty"
     unread = next((o for o in record.observations if o.what == "unread"), None)
     if unread is not None:
         return f"line {unread.number}: connection {unread.connection} was not read: {unread.message}"
     if max((z >> 32 for z in zxids), default=0) > MOST_EPOCHS:
-        return f"it names epochs above {MOST_EPOCHS}"
+        return f"it has epochs above {MOST_EPOCHS}"
     if max((z & 0xFFFFFFFF for z in zxids), default=0) > MOST_COUNTER:
-        return f"it names more than {MOST_COUNTER:,} transactions of one epoch"
+        return f"it has more than {MOST_COUNTER:,} transactions of one epoch"
     if len(record.servers) > 5:
-        return f"there are {len(record.servers)} servers, and at most 5 are searched"
+        return f"there are {len(record.servers)} servers, but at most 5 are supported"
     return None
 
 

@@ -219,12 +219,12 @@ def _facts(before: JsonState, after: JsonState) -> Iterator[Change]:
             yield Change(text, ("missing_epoch",), txns=frozenset({what}), epoch=missing)
     for p, diverged in enumerate(after["diverged"]):
         if diverged and not before["diverged"][p]:
-            yield Change(f"{process_name(p)} delivers otherwise than it did before", ("diverged",), frozenset({p}))
+            yield Change(f"{process_name(p)} delivers in another order than before", ("diverged",), frozenset({p}))
     for p, revised in enumerate(after["revised"]):
         if revised == 2 and before["revised"][p] < 2:
             had = history_text(before["delivered"][p][: before["pass_length"][p]])
             has = history_text(after["history"][p])
-            text = f"{process_name(p)}, which has delivered {had}, replaces its history by {has}"
+            text = f"{process_name(p)}, which has delivered {had}, replaces its history with {has}"
             yield Change(text, ("revised",), frozenset({p}))
 
 

@@ -134,7 +134,7 @@ def to_mermaid(trace: Trace) -> str:
         notes = marks.get(number, "").splitlines()
         lines += [f"    Note over {everybody}: {_escaped(said.lstrip('- '))}" for said in notes]
         if lasso is not None and lasso.loop == number:
-            lines.append("    loop for ever")
+            lines.append("    loop forever")
     if lasso is not None and lasso.loop is not None:
         lines.append("    end")
     if trace.property_name or lasso is not None or trace.failure is not None:

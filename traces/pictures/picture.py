@@ -189,7 +189,7 @@ def picture_of(trace: Trace, cone: Cone | None = None) -> Picture:
     broken = lasso.progress_property if lasso is not None else trace.property_name
     title = f"{broken} is {'not reached' if lasso is not None else 'violated'}" if broken else "A run"
     if trace.premise_of:
-        broken, title = trace.premise_of, f"{trace.premise_of} is first put to the test"
+        broken, title = trace.premise_of, f"the premise of {trace.premise_of} is first reached"
     steps = "1 step" if count == 1 else f"{count} steps"
     epochs, roles = epoch_field(trace), role_field(trace)
     return Picture(

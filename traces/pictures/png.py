@@ -23,7 +23,7 @@ def rasterised(svg: str) -> bytes:
         import resvg_py
     except ImportError:
         raise NoRasterizer(
-            "a PNG needs what rasterises it: pip install 'zabcheck[pictures]'; --to svg and --to html need nothing"
+            "a PNG needs a rasteriser: pip install 'zabcheck[pictures]'; --to svg and --to html work without it"
         ) from None
     from traces.pictures.svg import FONT  # here: commands that draw nothing catch `NoRasterizer`
 
@@ -32,6 +32,6 @@ def rasterised(svg: str) -> bytes:
     )
     if empty == written:  # it would leave out all text without a word
         raise NoRasterizer(
-            "this machine has no font to write a PNG with (Debian's fonts-dejavu-core has some); --to svg needs none"
+            "this machine has no font for a PNG (Debian's fonts-dejavu-core has some); --to svg needs none"
         )
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=ZOOM))

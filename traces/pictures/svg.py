@@ -82,7 +82,7 @@ def header(picture: Picture) -> Iterator[tuple[str, str, float]]:
     for rule in (*picture.changed, *picture.before):
         yield rule, "strong", 6.9
     if picture.cone is not None:
-        yield f"Faint: no chain of messages leads from there to step {picture.cone.step}.", "strong", 6.9
+        yield f"Faint steps: no chain of messages leads from them to step {picture.cone.step}.", "strong", 6.9
     yield f"{picture.configuration}; zabcheck {picture.tool}", "faint", 6.3
 
 
@@ -159,7 +159,7 @@ def loop(after: int, g: Geometry, pen: Pen, part: tuple[float, float]) -> str:
     line = f"M{g.gutter - 36:.1f} {bottom:.1f}H{x + 6:.1f}Q{x:.1f} {bottom:.1f} {x:.1f} {bottom - 6:.1f}"
     line += f"V{top + 6:.1f}Q{x:.1f} {top:.1f} {x + 6:.1f} {top:.1f}H{g.gutter - 40:.1f}"
     tip = f"M{g.gutter - 35:.1f} {top:.1f}l-8 -4v8Z"
-    hint = tag("title", {}, text(f"steps {after + 1} to {len(g.rows)} are taken again and again"))
+    hint = tag("title", {}, text(f"steps {after + 1} to {len(g.rows)} repeat forever"))
     out = hint + tag("path", {"class": "arrow badline named", "d": line}) + tag("path", {"class": "bad", "d": tip})
     middle = (max(top, part[0]) + min(bottom, part[1])) / 2
     room = min(bottom, part[1]) - max(top, part[0])

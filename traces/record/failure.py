@@ -29,7 +29,7 @@ START, STEP, ENABLED, JUDGED = "start", "step", "enabled", "property"  # where a
 MEANT = {
     START: "in the initial state",
     STEP: "in this step",
-    ENABLED: "in evaluating which steps are possible after it",
+    ENABLED: "in determining the enabled steps after it",
     JUDGED: "in evaluating the property",
 }
 

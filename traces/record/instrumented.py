@@ -92,7 +92,7 @@ class InstrumentedWorld(ABC):
         elif word.kind == "power_loss":
             p, kept = o["process"], o["kept"]
             if "unforced" not in scripted.program.layout.fields or kept > s.unforced[p]:
-                raise Refused(f"p{p} has not so many writes that are not forced")
+                raise Refused(f"p{p} has fewer unforced writes")
             scripted.names["lose_power"](s, p, kept)
             scripted.schedule([("crash", p, -1)])
         else:

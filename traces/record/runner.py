@@ -117,7 +117,7 @@ class Runner:
         try:
             possible = self.possible() if known is None else known.possible
         except ERRORS as error:
-            raise TraceError(f"step {number}: which steps are possible there cannot be told, as {error}") from error
+            raise TraceError(f"step {number}: its enabled steps cannot be determined, as {error}") from error
         if word >> 40 or parts.word & 0xFFFFFFFF not in possible:
             raise TraceError(f"step {number}, word: {describe_word(parts)} is not possible there")
         self.notes.clear()

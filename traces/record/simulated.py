@@ -205,7 +205,7 @@ def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
                 run.protocol, run.variant, run.nodes, network=run.network, start=run.start, quorums=run.quorums, **given
             )
         except ConfigError as error:
-            raise TooLarge(f"the run is larger than any configuration: {error}") from None
+            raise TooLarge(f"the run is larger than every configuration: {error}") from None
 
     try:
         room = {"max_epoch": MOST_EPOCHS} if protocol.declared.bounded_by_world else dict(run.table_budget)
@@ -213,7 +213,7 @@ def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
         played(run, until, cluster, happens, begun)
     except TraceError:
         if run.proposals > most == abcasts:
-            raise TooLarge(f"the run is larger than any configuration: it abcasts more than {most} times") from None
+            raise TooLarge(f"the run is larger than every configuration: it abcasts more than {most} times") from None
         raise
     if run.proposals > most:
         txns = max(1, abcasts)
@@ -328,7 +328,7 @@ def simulated_trace(run: Run, prop: Property | None = None, until: int | None = 
     try:
         played(run, end, cluster, followed.happens, followed.begun)
         if prop is not None:
-            raise TraceError(f"the run breaks {prop.name} in none of its {counted(len(followed.steps), 'step')}")
+            raise TraceError(f"the run violates {prop.name} in none of its {counted(len(followed.steps), 'step')}")
     except _Broken:
         pass
     name, statement, source = ("", "", "") if prop is None else (prop.name, prop.statement, prop.source)

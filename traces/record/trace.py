@@ -258,7 +258,7 @@ class Trace:
         elif self.property_name:
             said = f"{self.property_name} is violated after {steps}"
         elif self.premise_of:
-            said = f"{self.premise_of} is first put to the test after {steps}"
+            said = f"the premise of {self.premise_of} is first reached after {steps}"
         return f"<Trace: {said}; {c.protocol}{f' with {c.variant}' if c.variant else ''}, {c.nodes} processes>"
 
     def _repr_html_(self) -> str | None:

@@ -37,7 +37,7 @@ class Aftermath:
 def aftermath(ensemble: Ensemble, played: Played) -> Aftermath:
     """Let the ensemble recover by itself, and examine it."""
     out = Aftermath()
-    ensemble.recording.note("run", "over; everything is let go on")
+    ensemble.recording.note("run", "done; all threads continue")
     for proxy in ensemble.quorum.values():
         for c in proxy.connections:
             if c.up.dead or c.down.dead:
@@ -50,7 +50,7 @@ def aftermath(ensemble: Ensemble, played: Played) -> Aftermath:
         ensemble.recording.wait(lambda s=s: bool(s.status()[0]) or not s.runs, SETTLES)  # type: ignore[misc]
         if not s.runs:
             found = EXITED.findall(s.said())
-            out.refuses[n] = found[-1] if found else "it says nothing"
+            out.refuses[n] = found[-1] if found else "it gives no reason"
     for n, s in ensemble.servers.items():
         if not s.runs:
             continue
@@ -79,7 +79,7 @@ def read(ensemble: Ensemble, n: int) -> tuple[str, ...]:
 
 def harm(a: Aftermath, played: Played) -> list[str]:
     """Return the harm found afterwards, as sentences of a report."""
-    out = [f"server {n} cannot be started any more: {why}" for n, why in sorted(a.refuses.items())]
+    out = [f"server {n} can no longer be started: {why}" for n, why in sorted(a.refuses.items())]
     for w in played.writes:
         name, zxid = w.path.rsplit("/", 1)[1], Zxids.said(w.zxid)
         without = [n for n, tree in sorted(a.trees.items()) if name not in tree]

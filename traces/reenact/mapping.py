@@ -35,7 +35,7 @@ MAPPING: dict[str, Row] = {
     "crash": Row("SIGKILL", "the process has ended", "crash"),
     "recover": Row("the server is started", f"{VOTE}; or it ends by itself, with a sentence in its log", "recover"),
     "elect": Row(
-        "votes pass among the quorum alone; ids are given so that ties end as they do in the model",
+        "votes pass only among the quorum; server ids break ties as in the model",
         "FOLLOWERINFO of each follower on its link to the leader; the leader's snapshot file", "elect",
     ),
     "join": Row("votes pass between the server and those behind the leader", "its FOLLOWERINFO", "join"),
@@ -48,7 +48,7 @@ MAPPING: dict[str, Row] = {
         "receive",
     ),
     "lose_connection": Row("what comes on that link from now on is dropped", "nothing: no server knows yet", "lose"),
-    "partition": Row("the same, of every link that is cut", "nothing: no server knows yet", "lose"),
+    "partition": Row("the same, for every cut link", "nothing: no server knows yet", "lose"),
     "follower_learns": Row("the follower's end of the connection is closed", VOTE, "follower_learns"),
     "leader_learns": Row(
         "the leader's end of the connection is closed; where it waits for a quorum, its clock is put ahead",

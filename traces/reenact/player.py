@@ -224,7 +224,7 @@ class Player:
     def recover(self, p: int) -> None:
         self.ensemble.start(self.ids[p])
         if self.after["refused"][p]:
-            self.wait(lambda: not self.server(p).runs, f"server {self.ids[p]} ends by itself", 3 * self.patience)
+            self.wait(lambda: not self.server(p).runs, f"server {self.ids[p]} exits by itself", 3 * self.patience)
         else:
             self.votes(p, 3 * self.patience)
 

@@ -68,7 +68,7 @@ class Replayed:
         if self.failure is not None:
             return f"{said}; the run ends in the recorded run-time error: {self.failure.text}"
         if self.property_name:
-            return f"{said}; {self.property_name} breaks at step {len(self.steps)} and not before"
+            return f"{said}; {self.property_name} is violated at step {len(self.steps)} and not before"
         if self.lasso is not None:
             waits = self.lasso.sentence(len(self.steps))
             return f"{said}; the run is fair, and {self.lasso.progress_property} is not reached: {waits}"
@@ -109,7 +109,7 @@ def replay(trace: Trace, each: Callable[[Step], None] = lambda _: None) -> Repla
         if begins == again.number:
             before = judged.after
     if before is not None and not closes(before, judged.after):
-        raise NotFair("lasso: in the simulator the last step of the loop does not lead back to where it begins")
+        raise NotFair("lasso: in the simulator the last step of the loop does not lead back to its beginning")
     certify(trace)
     return Replayed(tuple(steps), trace.property_name, canonical(scripted), trace.lasso)
 

@@ -302,9 +302,9 @@ def minimise(trace: Trace, progress: Callable[[int, int], None] | None = None) -
         world, breaks = Lassos(trace.configuration, trace.lasso), f"leave {trace.lasso.progress_property} unreached"
     elif trace.property_name:
         prop = property_named(trace.property_name, properties_of(trace.configuration.protocol))
-        world, breaks = World(trace.configuration, prop), f"break {prop.name}"
+        world, breaks = World(trace.configuration, prop), f"violate {prop.name}"
     else:
-        raise TraceError("breaks no property, so there is nothing to keep while it is shortened")
+        raise TraceError("violates no property, so there is nothing to keep while shortening")
     search = _Search(progress)
     found = search.shorter(world, world.deeds(trace.schedule))
     if found is None:

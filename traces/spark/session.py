@@ -86,7 +86,7 @@ def session(
             yield spark
         return
     if not has_java():
-        raise NoSpark("pyspark-client has no Java of its own: --master sc://HOST:PORT names a server of Spark Connect")
+        raise NoSpark("pyspark-client includes no Java: --master sc://HOST:PORT selects a server of Spark Connect")
     master = retrying(master, attempts)
     if not is_local(master):
         check_reachable(master)
@@ -105,7 +105,7 @@ def session(
                 if not sentence:
                     raise
                 if ended(process, problem):
-                    sentence = f"Spark's Java process is gone: {how_it_ended(process, folder)}"
+                    sentence = f"Spark's Java process has ended: {how_it_ended(process, folder)}"
                 raise SparkFailed(no_room(folder) or sentence) from problem
             finally:
                 end(process, at_once=not isinstance(sys.exception(), Exception | None))
@@ -328,7 +328,7 @@ def started(
             if not isinstance(problem, Exception):
                 raise
             if killed:
-                raise SparkFailed(f"Spark's Java process is gone: {killed}") from problem
+                raise SparkFailed(f"Spark's Java process has ended: {killed}") from problem
             raise NoSpark(f"Spark does not start: {no_room(folder) or said or problem}") from problem
 
 

@@ -38,5 +38,5 @@ def check_events(question: Grid) -> None:
     refuse_quorums(question.quorums)
     for protocol in question.protocol:
         if not PROTOCOLS[protocol].declared.replicas:
-            raise TableError(f"the events of a sweep are those of replicas, and {protocol} declares none")
+            raise TableError(f"the events of a sweep are those of replicas, and {protocol} declares no replicas")
         ready_field(protocol)

@@ -63,7 +63,7 @@ def findings(store: Store, summary: Summary, parse: Callable[[str], Run] | None 
             sha256 = store.row(number)["sha256"]
             tick = next(v.broken_at for v in judge(run)[1] if v.of.name == name)
             if tick < 0 or answer(run)[0] != sha256:
-                raise NotRepeated(f"run {number} of the sweep is not what its row says; {command_line(run)}")
+                raise NotRepeated(f"run {number} of the sweep differs from its row; {command_line(run)}")
             command = command_line(run)
             if parse is not None and parse(command) != run:
                 raise NotRepeated(f"{command} is not the run of row {number}")

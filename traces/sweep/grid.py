@@ -168,12 +168,13 @@ class Grid:
             if not 0 <= count <= MOST_RANDOM:
                 raise ConfigError(f"--faults must be 0 to {MOST_RANDOM}, not {count}")
         if max(self.proposals) > MOST_OBSERVED:
-            raise ConfigError(f"a sweep judges runs of at most {MOST_OBSERVED} proposals, not {max(self.proposals)}")
+            raise ConfigError(f"a sweep checks runs of at most {MOST_OBSERVED} proposals, not {max(self.proposals)}")
         if self.sample < 0:
             raise ConfigError(f"--sample must be 1 or more, not {self.sample}")
         if self.count > MOST_RUNS:
             raise ConfigError(
-                f"a sweep has at most {MOST_RUNS:,} configurations, not {self.count:,}; --sample N draws some of them"
+                f"a sweep has at most {MOST_RUNS:,} configurations, not {self.count:,}; --sample N runs a random "
+                f"part of them"
             )
         self._check_pairs()
 
@@ -195,7 +196,7 @@ class Grid:
         for k, axis in enumerate(PROGRAM):
             for value in getattr(self, axis):
                 if all(program[k] != value for program in self.programs):
-                    raise ConfigError(f"--{axis} {value} goes with none of the other values given")
+                    raise ConfigError(f"--{axis} {value} is compatible with none of the other values")
 
     def _check_pairs(self) -> None:
         """Check every pair of values, since any conflict in a run is one between two of its values."""
@@ -351,7 +352,8 @@ def random_faults(run: Run, count: int, kinds: Sequence[str]) -> tuple[Fault, ..
     kinds = [kind for kind in kinds if kind not in lacks]
     if not kinds or run.rounds < 1:
         raise ConfigError(
-            f"--faults: none of these kinds befalls {run.protocol} with --nodes {run.nodes} --rounds {run.rounds}"
+            f"--faults: none of these kinds is possible for {run.protocol} with --nodes {run.nodes} --rounds "
+            f"{run.rounds}"
         )
     draws = Draws(f"faults {run.seed} {count} {run.nodes} {run.rounds} {' '.join(kinds)}")
     return tuple(fault for _ in range(count) for fault in random_fault(run, draws, kinds))

@@ -45,12 +45,12 @@ class SpotCheck:
         """Return the result in a sentence; empty if there was nothing to rerun."""
         if not self.of:
             return ""
-        did = f"{self.runs:,} of {self.of:,} runs that broke nothing were run again and did what their rows say"
+        did = f"{self.runs:,} of {self.of:,} runs without a violation were repeated and agree with their rows"
         if self.runs == self.of:
             return f"{did}."
         return (
-            f"{did}; were more than {100 * self.share:.2g} % of those rows wrong, it would have shown with "
-            f"{100 * CONFIDENCE:.0f} %."
+            f"{did}; if more than {100 * self.share:.2g} % of those rows were wrong, this would have shown it with "
+            f"probability {100 * CONFIDENCE:.0f} %."
         )
 
 
@@ -78,7 +78,7 @@ def run_again(store: Store, kept: Mapping[int, CheckedBlock], most: int = MOST, 
         if again != row:
             wrong = next(name for name in row if row[name] != again[name])
             raise NotRepeated(
-                f"the table is not to be trusted: run {row['number']} was run again, and its {wrong} is "
+                f"the table is not to be trusted: run {row['number']} was repeated, and its {wrong} is "
                 f"{again[wrong]}, not {row[wrong]}; {command_line(store.question.run(row['number']))}"
             )
         runs += 1

@@ -82,7 +82,7 @@ def ready_field(protocol: str) -> str:
         if name in fields and "current_epoch" in fields:
             return name
     missing = "current_epoch" if "current_epoch" not in fields else "ready or synced"
-    raise TableError(f"an event table needs a field {missing} of every process, which {protocol} has not")
+    raise TableError(f"an event table needs a field {missing} of every process, which {protocol} does not have")
 
 
 class History:
@@ -240,7 +240,7 @@ def refuse_quorums(quorums: str) -> None:
         TableError: `quorums` is not empty.
     """
     if quorums:
-        raise TableError(f"an event table is judged with majorities, and says nothing of the quorums {quorums}")
+        raise TableError(f"an event table is checked with majorities, not with the quorums {quorums}")
 
 
 def rows_of_trace(trace: Trace) -> Rows:

@@ -73,7 +73,7 @@ KINDS: dict[str, str] = {
     "recover": "a process that had crashed recovers",
     "timeout": "a process gives up waiting",
     "timer": "a timer fires",
-    "oracle": "a process is told its leader (peer)",
+    "oracle": "the oracle names a leader (peer) to a process",
     "connect": "a process connects to its leader (peer)",
     "lost": "a process learns that its connection with peer is lost",
     "role": "a process takes a role (message)",
@@ -397,9 +397,9 @@ def parts_of_file(file: Place, check: Callable[[Place, pa.Schema], None]) -> Ite
         with opened_parquet(file) as opened:
             found, footer = opened.schema_arrow, opened.metadata
     except pa.ArrowInvalid:
-        raise TableError(f"{file}: this is not a Parquet file, or not all of it") from None
+        raise TableError(f"{file}: this is not a Parquet file, or is truncated") from None
     except UnicodeDecodeError:
-        raise TableError(f"{file}: the name of a column is no text") from None
+        raise TableError(f"{file}: the name of a column is not text") from None
     except (OSError, pa.ArrowException) as problem:
         raise TableError(f"{file}: {first_line(problem)}") from None
     check(file, found)

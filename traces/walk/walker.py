@@ -223,7 +223,7 @@ class Walker:
         judged: the properties that are judged at each place.
 
     Raises:
-        WalkError: the initial state meets a run-time error.
+        WalkError: the initial state has a run-time error.
     """
 
     def __init__(self, model: Model, judged: Sequence[Property]) -> None:
@@ -234,7 +234,7 @@ class Walker:
             self.runner = Runner(model)
         except ERRORS as error:
             raise WalkError(
-                f"the initial state meets a run-time error: {failure_of(model, error, STEP).sentence}"
+                f"the initial state has a run-time error: {failure_of(model, error, STEP).sentence}"
             ) from None
         self.initial = state_json(self.runner.state)
         self.kept: OrderedDict[tuple[int, ...], Place] = OrderedDict()
@@ -279,10 +279,10 @@ class Walker:
         number = len(place.path) + 1
         if not 0 <= index < len(place.possible):
             count = len(place.possible)
-            raise WalkError(f"step {number} of the walk is number {index + 1} of the {count} that are possible there")
+            raise WalkError(f"step {number} of the walk is number {index + 1}, but {count} steps are possible there")
         chosen = place.possible[index]
         if chosen.failure is not None:
-            raise WalkError(f"step {number} of the walk meets a run-time error: {chosen.failure.text}")
+            raise WalkError(f"step {number} of the walk has a run-time error: {chosen.failure.text}")
         path = (*place.path, index)
         if path in self.kept:
             self.kept.move_to_end(path)

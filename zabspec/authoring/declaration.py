@@ -583,13 +583,16 @@ def safety(
     over: str = "state",
     premise: str = "",
     name: str = "",
+    default: bool = True,
 ) -> Callable[[Looks], Looks]:
     """Marks a property: true in every state (`over="state"`), of every observed history (`"history"`) or of every step
     (`"step"`, of `(before, event, after)`). Its docstring is its statement; `witness`, of the same parameters, says
     whether it is put to the test, in words by its own docstring.
 
     One of states may take messages beside the state, `(s, m: VOTE)`: it is then true of every message in flight of that
-    kind, of two of every two (`m.source` sent it, and it is for `m.target`); its witness takes the state alone."""
+    kind, of two of every two (`m.source` sent it, and it is for `m.target`); its witness takes the state alone.
+
+    One with `default=False` is judged only where it is named."""
     marked_bare("safety", bare)
     if witness is None:
         raise ProtocolError("a property has a witness, which says whether a state puts it to the test: witness=...")
@@ -598,7 +601,7 @@ def safety(
         if over not in (STATE, HISTORY, STEP):
             raise ProtocolError(f"a property is over state, history or step, not {over!r}")
         words = premise or (inspect.cleandoc(witness.__doc__ or "").split("\n")[0] or name_of(witness)).rstrip(".")
-        made = Property(name or name_of(function), over, "", words, function, witness)
+        made = Property(name or name_of(function), over, "", words, function, witness, default=default)
         function.claim = made  # type: ignore[attr-defined]
         return function
 
