@@ -24,8 +24,8 @@ KINDS = {
     "": "Other pages", "findings": "Findings in ZooKeeper", "decisions": "Decision records",
 }  # fmt: skip
 INDEX = "README"
-# What comes later in a search, by how a topic begins: records of reasons, reports, entries.
-LATER = ("decisions/", "findings/", "reference/gallery")
+# What comes later in a search, by how a topic begins: records of reasons, reports, entries, what other pages say.
+LATER = ("decisions/", "findings/", "reference/gallery", "on-the-index")
 FENCE = re.compile(r" *(```|~~~)")
 HEADING = re.compile(r"(#{1,6}) (.+)")
 COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
