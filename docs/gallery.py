@@ -1,4 +1,4 @@
-"""Run the gallery and write the results: docs/gallery.md, tables of variants in other pages, and the times.
+"""Run the gallery and write the results: docs/reference/gallery.md, tables of variants in other pages, and the times.
 
     python docs/gallery.py [NAME ...] [--all] [--dry]
 
