@@ -211,7 +211,7 @@ class _Search:
 
     def without_annotation(self, lines: list[bytes], tree: ast.Module, reason: str) -> bytes | None:
         """A file without what the class `State` says wrongly; without the class, where it lacks something."""
-        wrong = re.match(r"class State says (\w+)", reason)
+        wrong = re.match(r"class State (?:has|declares) (\w+)[,:]", reason)
         known = list(annotated_in(tree, {wrong[1]} if wrong else set()))
         if wrong and known:
             self.taken_out.add(wrong[1])
