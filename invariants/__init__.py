@@ -46,7 +46,7 @@ def properties_of(protocol: str) -> tuple[Property, ...]:
     for p in PROPERTIES:
         if names.count(p.name) > 1:
             where = " and ".join(sorted({q.holds.__module__ for q in PROPERTIES if q.name == p.name}))
-            raise ConfigError(f"two properties are called {p.name} ({where}): call one of them something else")
+            raise ConfigError(f"two properties are called {p.name} ({where}): rename one of them")
     if found.declared.replicas:
         return (*PROPERTIES, *found.claims)
     return (

@@ -47,7 +47,7 @@ def full_namespace(model: Programmed) -> dict[str, Any]:
     program = dict(model.program.namespace)
     clash = [n for n in names if n in program and program[n] != names[n]]
     if clash:
-        raise ConfigError(f"a property and the program both define {clash[0]}: call it something else")
+        raise ConfigError(f"a property and the program both define {clash[0]}: rename it")
     return names | program
 
 
@@ -137,5 +137,5 @@ def refuse_scratch(model: Model, properties: Iterable[Property], reads: Mapping[
         if p.of != STEP and touched & of_a_step:
             what = ", ".join(sorted(touched & of_a_step))
             raise ConfigError(
-                f"{said_at(p.holds)}{p.name} reads {what}, which is of a step: let it take (before, event, after)"
+                f"{said_at(p.holds)}{p.name} reads {what}, a step annotation: let it take (before, event, after)"
             )

@@ -225,7 +225,7 @@ def test_starting_at_once_is_not_asked_of_who_keeps_who_is_down(tmp_path: Path) 
     path.write_text(OWN_DOWN.format(field="stored").replace("@action", more))
     done = CliRunner().invoke(main, ["--protocol", str(path)])
     assert done.exit_code == 2, done.output
-    assert "starts_at_once is not asked where is_down is a function of the file" in " ".join(done.output.split())
+    assert "starts_at_once is ignored if is_down is a function of the file" in " ".join(done.output.split())
 
 
 def test_a_variant_does_not_say_who_is_down_where_the_world_does(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ class _Places:
                 known = self.parameters.setdefault(index.name, bag)
                 self.check_stays(bag, self.assigned)
                 if index.name in self.assigned or index.name in self.function.processes:
-                    raise self.fail(f"{index.name} is used as a place in {name_of(bag)}, and is given another value")
+                    raise self.fail(f"{index.name} is used as a place in {name_of(bag)}, but is assigned another value")
                 if not alike(known, bag):
                     raise self.fail(f"{index.name} is used as a place in two bags, {name_of(known)} and {name_of(bag)}")
 
@@ -159,9 +159,9 @@ class _Places:
         """A bag is named by names and constants that stay the same as long as its places are used."""
         for e in parts(bag):
             if isinstance(e, t.Var) and e.name in assigned:
-                raise self.fail(f"{e.name} is given a value meanwhile, and says which bag {name_of(bag)} is")
+                raise self.fail(f"{e.name} is assigned in the loop, but determines which bag {name_of(bag)} is")
             if isinstance(e, (t.Load, t.Call)):
-                raise self.fail(f"which bag {name_of(bag)} is may change meanwhile: give its index a name first")
+                raise self.fail(f"which bag {name_of(bag)} is may change in the loop: give its index a name first")
 
     # --- statements ---------------------------------------------------------------------------
 
@@ -183,12 +183,12 @@ class _Places:
         inside = frozenset(given(s.body))
         for r in self.rounds:
             if r.name == s.name:
-                raise self.fail(f"{s.name} is a place in {name_of(r.bag)}: this loop needs a name of its own")
+                raise self.fail(f"{s.name} is a place in {name_of(r.bag)}: this loop needs another name")
         if bag is None:
             self.block(s.body)
             return
         if s.name in live_in(self.function).head(s) or s.name in inside:
-            raise self.fail(f"{s.name} is a place in {name_of(bag)}, and has another value before or in this loop")
+            raise self.fail(f"{s.name} is a place in {name_of(bag)}, but has another value before or in this loop")
         self.check_stays(bag, inside)
         self.through.append(s)
         self.rounds.append(_Round(s.name, bag))
@@ -211,8 +211,8 @@ class _Places:
         for e in own_parts(s):
             if isinstance(e, t.Var) and id(e) not in fine and (bag := self.bag_of(e)) is not None:
                 raise self.fail(
-                    f"{e.name} is a place in {name_of(bag)}, which has no order: it may be looked at, compared with "
-                    "another by == and !=, and passed as a place, no more"
+                    f"{e.name} is a place in {name_of(bag)}, which has no order: it can only be read, compared by == "
+                    f"and !=, and passed as a place"
                 )
 
     def compare(self, e: t.Compare, fine: set[int]) -> None:
@@ -229,11 +229,11 @@ class _Places:
             label = f"the number {index.value}" if isinstance(index, t.Const) else "a number"
             what = index.name if isinstance(index, t.Var) else label
             raise self.fail(
-                f"{what} is no place in {name_of(bag)}, which has no order, so that none is the first: a place comes "
+                f"{what} is not a place in {name_of(bag)}, which has no order and so no first element: a place comes "
                 f"from a loop, `for k in range(len({name_of(bag)}))` or `for m in {name_of(bag)}`"
             )
         if not alike(found, bag):
-            raise self.fail(f"a place in {name_of(found)} is used to look into {name_of(bag)}")
+            raise self.fail(f"a place in {name_of(found)} is used as an index of {name_of(bag)}")
 
     def bag_of(self, e: t.Expr) -> t.Expr | None:
         """The bag that a value is a place in."""

@@ -49,7 +49,7 @@ class Typer(Protocol):
 def no_call(typer: Typer, node: ast.expr, what: str) -> None:
     """What stands more than once where it is written out may not call a function: it would be called as often."""
     if any(isinstance(part, ast.Call) for part in ast.walk(node)):
-        raise typer.fail(node, f"{what} of `in` may not call a function here: {GIVE_A_NAME}")
+        raise typer.fail(node, f"{what} of `in` cannot call a function here: {GIVE_A_NAME}")
 
 
 def itself(value: t.Expr) -> t.Expr:
@@ -141,13 +141,13 @@ def must_stay(
     """
     for part in ast.walk(named):
         if isinstance(part, ast.Call):
-            raise typer.fail(node, f"{ast.unparse(named)} may not call a function here: {GIVE_A_NAME}")
+            raise typer.fail(node, f"{ast.unparse(named)} cannot call a function here: {GIVE_A_NAME}")
         if isinstance(part, ast.Name) and part.id in changed:
-            raise typer.fail(node, f"{part.id} is given a value meanwhile, and says what {ast.unparse(named)} is")
+            raise typer.fail(node, f"{part.id} is assigned in the loop, but determines what {ast.unparse(named)} is")
         if isinstance(part, ast.Subscript):
             for inner in ast.walk(part.slice):
                 if isinstance(inner, ast.Attribute) and inner.attr not in constants:
-                    raise typer.fail(node, f"{ast.unparse(inner)} may change meanwhile: {GIVE_A_NAME}")
+                    raise typer.fail(node, f"{ast.unparse(inner)} may change in the loop: {GIVE_A_NAME}")
 
 
 def fill(typer: Typer, place: t.Memory, value: t.Expr, node: ast.stmt) -> list[t.Stmt]:

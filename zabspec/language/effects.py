@@ -477,7 +477,7 @@ class EffectsOf:
                 out.take(Effects(counts={value.name: bound}))
             elif self.erring.leaves(value, 0, bound - 1):
                 called = self.functions[e.function].called
-                why = f"{name} of {called} may be no index there, which shows or not by the order of a loop"
+                why = f"{name} of {called} may be out of range there, depending on the order of a loop"
                 self.unsure.setdefault(self.line, why)
         if target.writes:
             self.erring.written()

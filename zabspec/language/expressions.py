@@ -164,7 +164,7 @@ class Expressions:
                 who = "a handler" if self.is_handler else f"{self.name}, as it is used,"
                 raise self.fail(node, f"{who} may not write {field.role.value} field {field.name}")
             if field is not None and field.disk and self.surroundings:
-                raise self.fail(node, f"{field.name} is on a disk, which its process alone writes")
+                raise self.fail(node, f"{field.name} is on a disk, which only its process writes")
             if self.writes is not None:  # the world writes places that there are
                 found.terms = [self.below_length(term, found.field, node) for term in found.terms]
         return found
@@ -297,7 +297,7 @@ class Expressions:
         if isinstance(wanted, t.MessageType) and isinstance(value.type, t.MessageType):
             if value.type.union == wanted.union and (wanted.only is None or value.type.only in (None, wanted.only)):
                 return value
-        raise self.fail(node, f"a {value.type.name} stands where a {wanted.name} is wanted")
+        raise self.fail(node, f"a {value.type.name} is used where a {wanted.name} is expected")
 
     def coerce_kind(self, value: t.Expr, kind: Kind, node: ast.AST) -> t.Expr:
         return self.coerce(value, kind_type(kind), node)
@@ -396,7 +396,7 @@ class Expressions:
         if found is None:
             raise self.fail(node, "a set is of processes: {q for q in range(s.NODES) if ...}")
         if self.before is None:
-            raise self.fail(node, f"a set of processes is gone through before its statement: {GIVE_A_NAME}")
+            raise self.fail(node, f"a set of processes is evaluated before its statement: {GIVE_A_NAME}")
         name, tests = found
         through = node.generators[0].iter
         assert isinstance(through, ast.Call)
@@ -432,7 +432,7 @@ class Expressions:
         known = self.front.roles
         if not isinstance(given, ast.Name) or given.id not in known:
             there = f"there are {', '.join(known)}" if known else "this protocol declares none: roles={...}"
-            raise self.fail(node, f"{ast.unparse(given)} is no role; {there}")
+            raise self.fail(node, f"{ast.unparse(given)} is not a role; {there}")
         return known[given.id]
 
     def about_roles(self, node: ast.Call, name: str, takes: str, least: int, most: int) -> None:
@@ -454,7 +454,7 @@ class Expressions:
         """Whether a process is of a role."""
         self.about_roles(node, "is_a", "the state, a process and a role", 3, 3)
         if any(isinstance(part, ast.Call) for part in ast.walk(node.args[1])):  # it would be called twice
-            raise self.fail(node, f"is_a asks of a process that has a name: {GIVE_A_NAME}")
+            raise self.fail(node, f"is_a takes a process that has a name: {GIVE_A_NAME}")
         role, process = self.role(node, 2), self.integer(node.args[1])
         first, last = t.Const(t.INT, role.first), t.Const(t.INT, role.end - 1)
         parts: list[t.Expr] = [t.Compare(t.BOOL, ">=", process, first), t.Compare(t.BOOL, "<=", process, last)]
@@ -473,7 +473,7 @@ class Expressions:
             role = self.role(node, 1)
             first, count = role.first, role.count
             if name == "only" and count != 1:
-                said = f"only(s, {node.args[1].id}) is of a role with one process"  # type: ignore[attr-defined]
+                said = f"only(s, {node.args[1].id}) needs a role with one process"  # type: ignore[attr-defined]
                 raise self.fail(node, f"{said}, and --{role.name.replace('_', '-')} is {count}")
         which: t.Expr = t.Const(t.INT, 0)
         if count > 1:
@@ -527,7 +527,7 @@ class Expressions:
         """Whether a set of processes is a quorum. Majorities are counted; of another system there is a table."""
         roles = self.front.roles
         if roles and len(node.args) == 2:
-            said = f"of which role is told with roles: is_quorum(s, {ast.unparse(node.args[1])}, {next(iter(roles))})"
+            said = f"with roles give the role: is_quorum(s, {ast.unparse(node.args[1])}, {next(iter(roles))})"
             raise self.fail(node, f"is_quorum takes a third argument here: a majority {said}")
         if len(node.args) == 3 and not (isinstance(node.args[2], ast.Name) and node.args[2].id in roles):
             return self.is_quorum_of(node)
@@ -542,7 +542,7 @@ class Expressions:
         value = self.expr(members)
         mask = self.writes is None and value.type == t.INT  # of the world, whose masks are numbers
         if not mask and not (isinstance(value.type, t.SetType) and value.type.kind.nodes):
-            raise self.fail(node, f"is_quorum takes a set of processes, and {ast.unparse(members)} is none")
+            raise self.fail(node, f"is_quorum takes a set of processes, and {ast.unparse(members)} is not")
         if system is not None:
             return t.IsQuorum(t.BOOL, value)
         size = t.Builtin(t.INT, "count_bits", [value]) if mask else t.SetSize(t.INT, value)
@@ -554,7 +554,7 @@ class Expressions:
         if node.keywords or self.expr(node.args[0]).type != t.STATE:
             raise self.fail(node, "is_quorum takes the state, a set of processes, and the set or role that counts")
         if self.front.layout.schema.quorums is not None:
-            raise self.fail(node, "--quorums gives the quorums of all processes: is_quorum of a set counts majorities")
+            raise self.fail(node, "--quorums defines quorums of all processes: is_quorum of a set counts majorities")
         whole = self.expr(of)
         if isinstance(of, ast.SetComp) or not (isinstance(whole.type, t.SetType) and whole.type.kind.nodes):
             raise self.fail(node, f"is_quorum takes a role or a set of processes, and {ast.unparse(of)} is neither")
@@ -595,7 +595,7 @@ class Expressions:
         if name in self.locals:
             known = self.assigned is None or name in self.assigned
             if not known and not any(name == p for p, _ in self.params):
-                raise self.fail(node, f"{name} may not have a value here")
+                raise self.fail(node, f"{name} cannot have a value here")
             return t.Var(self.locals[name], name)
         value = self.front.namespace.get(self.apart.get(name, name))
         if isinstance(value, bool):
@@ -671,7 +671,7 @@ class Expressions:
             raise self.fail(node, f"the operator {op.__name__} is not in the language")
         if left.type != t.INT or right.type != t.INT:
             sets = isinstance(left.type, t.SetType) and isinstance(right.type, t.SetType)
-            instead = "; of sets write a loop: for q in m.members: s.known[p].add(q)" if sets else ""
+            instead = "; for sets write a loop: for q in m.members: s.known[p].add(q)" if sets else ""
             raise self.fail(node, f"{symbol} takes integers{instead}")
         self.used_as_number(left, right)
         if isinstance(left, t.Const) and isinstance(right, t.Const):
@@ -733,7 +733,7 @@ class Expressions:
             raise self.fail(node, f"{ast.unparse(node.func)} cannot be called here")
         name = node.func.id
         if name == MARK:
-            raise self.fail(node, f"{MARK}(...) stands behind `return` alone")
+            raise self.fail(node, f"{MARK}(...) is only allowed directly after `return`")
         if name == "is_quorum":
             return self.is_quorum(node)
         if name in OF_ROLES and self.is_of_language(name):
@@ -754,9 +754,9 @@ class Expressions:
         if name == "forget" and len(node.args) == 2:
             own = node.args[1]
             if self.is_handler and not (isinstance(own, ast.Name) and own.id == self.own):
-                raise self.fail(node, f"a handler forgets for its own process only: {self.own}")
+                raise self.fail(node, f"a handler calls forget for its own process only: {self.own}")
             if self.writes is not None and Role.VOLATILE not in self.writes:
-                raise self.fail(node, f"{self.name} is no handler, or only looks: it may not call forget")
+                raise self.fail(node, f"{self.name} is not a handler, or is read-only: it may not call forget")
             site = self.site(node, NO_PROCESS.field, NO_PROCESS.problem)
             state, p = self.expr(node.args[0]), self.integer(node.args[1])
             return t.Builtin(t.VOID, "forget", [state, p, t.Const(t.INT, site)])
@@ -798,7 +798,7 @@ class Expressions:
         if self.writes is not None and (not self.writes or not (self.is_handler or may_choose)):
             opens = self.begins and name in AT_THE_BEGINNING
             if hasattr(self.front.namespace[key], "acts") and not opens:
-                raise self.fail(node, f"{self.name} is no handler, or only looks: it may not call {name}")
+                raise self.fail(node, f"{self.name} is not a handler, or is read-only: it may not call {name}")
         if len(wanted) < len(target.params):
             args.append(self.state_in_scope())
         self.reads |= self.front.program.reads[key]
@@ -828,7 +828,7 @@ class Expressions:
             return
         for read in sorted(self.front.program.reads[name]):
             if self.front.layout.fields[read].role is Role.GHOST:
-                raise self.fail(node, f"a handler may not read ghost field {read}, which {name} gives back")
+                raise self.fail(node, f"a handler may not read ghost field {read}, which {name} returns")
 
     def make_message(self, name: str, node: ast.Call) -> t.Expr:
         union = self.front.types["AnyMessage"]

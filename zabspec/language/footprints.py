@@ -232,7 +232,7 @@ class Walk:
             case t.Break() | t.Continue():
                 return True
             case _:  # kernels' statements
-                self.trouble = f"line {s.line} does what is not followed here"
+                self.trouble = f"line {s.line} has an operation that this analysis does not cover"
         return False
 
     @staticmethod

@@ -111,15 +111,15 @@ def check_optional(
 def sentence(c: Calculated, functions: Functions) -> str:
     """What is wrong."""
     if not c.function:
-        said = "may be NOTHING where it is calculated with, or asked for its order: ask `!= NOTHING` first"
+        said = "may be NOTHING in arithmetic or an order comparison: check `!= NOTHING` first"
         return f"{called(c.number, functions)} {said}"
     does = calculates(functions[c.function], c.parameter)
-    return f"{called(c.number, functions)} may be NOTHING, and {does}: ask `!= NOTHING` first, here or there"
+    return f"{called(c.number, functions)} may be NOTHING, and {does}: check `!= NOTHING` first, here or there"
 
 
 def passes_nothing(callee: t.Function, parameter: str) -> str:
     """What is said of NOTHING itself, passed to a function that calculates with it."""
-    return f"NOTHING is passed, and {calculates(callee, parameter)}, which has to be there"
+    return f"NOTHING is passed, but {calculates(callee, parameter)}, which needs a value"
 
 
 def calculates(callee: t.Function, parameter: str) -> str:
@@ -137,7 +137,7 @@ def called(e: t.Expr, functions: Functions) -> str:
         case t.Choice():
             return called(e.then if origins(e.then, {}, functions) else e.other, functions)
         case t.Call():
-            return f"what {functions[e.function].called} gives back"
+            return f"what {functions[e.function].called} returns"
         case t.Var():
             return e.name
     return "a number"

@@ -76,7 +76,7 @@ class Program:
         for stood, function in self.overrides.items():
             name = self.apart.get(stood, stood)
             if name not in out:
-                raise KeyError(f"the protocol has no function {name} to stand in for")
+                raise KeyError(f"the protocol has no function {name} to replace")
             if hasattr(out[name], "paper_step"):
                 function.paper_step = out[name].paper_step  # type: ignore[attr-defined]
             out[name] = function

@@ -272,7 +272,7 @@ class SeqView:
     def _no_entry(self, k: int) -> RangeError:
         """What is wrong with writing an element that there is not."""
         count = len(self)
-        told = f"has {count} {'entry' if count == 1 else 'entries'}, there is none at {int(k)}"
+        told = f"has {count} {'entry' if count == 1 else 'entries'}, none at {int(k)}"
         return RangeError(self.label, NO_ENTRY, "", told, (self.buffer, self.at, None))
 
     def __setitem__(self, k: int, value: Any) -> None:
@@ -536,7 +536,7 @@ class StateView:
     def forget(self, p: int) -> None:
         """Every volatile field of process p becomes the low end of its range."""
         if not 0 <= p < self.layout.schema.nodes:
-            told = f"takes a process, 0..{self.layout.schema.nodes - 1}, and is given {int(p)}"
+            told = f"takes a process, 0..{self.layout.schema.nodes - 1}, not {int(p)}"
             raise RangeError(NO_PROCESS.field, NO_PROCESS.problem, "", told)
         for field in self.layout.schema.fields:
             if field.role is FieldRole.VOLATILE:
@@ -625,7 +625,7 @@ def about_roles(schema: Schema, program: Mapping[str, Any]) -> dict[str, Any]:
             return role.first + (int(program["choose"](s, role.count)) if role.count > 1 else 0)
         members = sorted(role)
         if not members:
-            raise RangeError("any_of", "is of a set with nobody in it")
+            raise RangeError("any_of", "is of an empty set")
         return members[int(program["choose"](s, len(members)))]
 
     return {

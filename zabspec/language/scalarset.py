@@ -119,7 +119,8 @@ class Sorts:
                 self.tell(f"a loop over processes, of {name}, is not over range(s.NODES)", line)
             if left:
                 self.tell(
-                    f"{name}, which a loop over processes leaves behind, is used", self.read_outside.get(name, line)
+                    f"{name}, the variable of a loop over processes, is used after the loop",
+                    self.read_outside.get(name, line),
                 )
         elif left:
             self.alike(self.name(name), Sort(NUMBER), f"{name} holds a process here and a number elsewhere")
@@ -171,7 +172,7 @@ class Sorts:
                 self.place(e)
             case t.OneOfSet():
                 self.of(e.members)
-                self.want(e.which, NUMBER, "a process says which member of a set is chosen")
+                self.want(e.which, NUMBER, "a process determines which member of a set is chosen")
                 return Sort(PROCESS)
             case t.Choice():
                 self.of(e.test)
@@ -186,7 +187,7 @@ class Sorts:
                 held = record.fields[record.part(e.shift, e.bits)]
                 return Sort(PROCESS if isinstance(held, NodeId) else NUMBER)
             case t.InRole():
-                self.want(e.process, PROCESS, "a number is asked for its role")
+                self.want(e.process, PROCESS, "the role of a number is used")
             case t.OneOfRole():
                 self.of(e.right)  # what is chosen, and added to the first
                 return Sort(PROCESS)
@@ -236,7 +237,7 @@ class Sorts:
             for side in (e.left, e.right):
                 self.want(side, NUMBER, f"processes are compared by their order ({e.op})")
             if isinstance(e.left.type, t.RecordType) and e.left.type.record.processes:
-                self.tell(f"records that hold processes are compared by their order ({e.op})")
+                self.tell(f"records with processes are compared by their order ({e.op})")
         else:
             a, b = self.of(e.left), self.of(e.right)
             other = e.right if isinstance(e.right, t.Const) else e.left
@@ -248,7 +249,7 @@ class Sorts:
             self.want(e.args[1], PROCESS, "forget takes a process, not a number")
             return
         if e.op not in ("min", "max") and e.op not in ON_NUMBERS:
-            self.tell(f"{e.op} reads memory as it lies, processes in it as numbers")
+            self.tell(f"{e.op} reads raw memory, with processes as numbers")
         for argument in e.args:
             self.want(argument, NUMBER, f"{e.op} takes numbers, not processes")
 
@@ -276,7 +277,7 @@ class Sorts:
                 what = f"the number {term.index.value}" if isinstance(term.index, t.Const) else "a number"
                 self.want(term.index, PROCESS, f"{what} stands for a process, as an index of {place.field}")
             else:
-                self.want(term.index, NUMBER, f"a process is an index of {place.field}, where a number should be")
+                self.want(term.index, NUMBER, f"a process is an index of {place.field}, where a number is expected")
 
     def keep(self, kind: Kind, value: t.Expr, where: str) -> None:
         """A value is kept in a place of a kind."""
@@ -289,9 +290,9 @@ class Sorts:
 
     def member(self, kind: SetOf, item: t.Expr) -> None:
         if kind.nodes:
-            self.want(item, PROCESS, "a number is taken for a member of a set of processes")
+            self.want(item, PROCESS, "a number is used as a member of a set of processes")
         else:
-            self.want(item, NUMBER, "a process is taken for a member of a set of numbers")
+            self.want(item, NUMBER, "a process is used as a member of a set of numbers")
 
     # --- statements --------------------------------------------------------------------------
 
@@ -327,7 +328,7 @@ class Sorts:
                 self.place(s.place)
                 self.want(s.index, NUMBER, f"a process is a place in {s.place.field}")
             case t.PutWord():
-                self.tell("words are written as they lie in memory, processes in them as numbers")
+                self.tell("raw words are written, with processes as numbers")
             case t.Evaluate():
                 self.of(s.value)
             case t.Return():
@@ -353,9 +354,9 @@ class Sorts:
         if s.value.type != t.INT:
             self.of(s.value)
         elif "return" in self.function.processes:
-            self.want(s.value, PROCESS, f"{self.function.called} gives back a number where a process should be")
+            self.want(s.value, PROCESS, f"{self.function.called} returns a number where a process is expected")
         else:
-            self.want(s.value, NUMBER, f"{self.function.called} gives back a process as an integer")
+            self.want(s.value, NUMBER, f"{self.function.called} returns a process as an integer")
 
     def loop(self, s: t.For) -> None:
         self.bounds += [(self.of(bound), s.line) for bound in (s.start, s.stop)]
@@ -375,7 +376,9 @@ class Sorts:
         """The name of a loop over processes is given no other value inside it."""
         for loop in self.inside:
             if loop.statement.name == name:
-                self.alike(loop.sort, Sort(NUMBER), f"{name}, which goes through processes, is given another value")
+                self.alike(
+                    loop.sort, Sort(NUMBER), f"{name}, a loop variable over processes, is assigned another value"
+                )
 
 
 def in_layout(layout: Layout, union: MessageUnion | None) -> list[Asymmetry]:

@@ -117,7 +117,7 @@ class Schema:
             if f.name in seen or f.name in self.constants:
                 raise ValueError(f"the schema declares {f.name!r} twice")
             if f.role is Role.SCRATCH and f.node_axes:
-                raise ValueError(f"{f.name!r} is scratch, which is not laid out process by process")
+                raise ValueError(f"{f.name!r} is a step annotation, which is not laid out by process")
             if f.node_axes > (1 if f.observed else 2):  # the blocks of a layout are repeated by no more
                 raise ValueError(f"{f.name!r} has {f.node_axes} axes of processes, and is laid out by fewer")
             seen.add(f.name)

@@ -37,7 +37,7 @@ class Sentences(Expressions):
         for place in found[1]:
             if place.conversion != -1 or place.format_spec is not None:
                 text = ast.unparse(place.value)
-                raise self.fail(place.value, f"{{{text}}} of a sentence is written as it is, without `!` and `:`")
+                raise self.fail(place.value, f"{{{text}}} in a sentence is written without `!` and `:`")
             self.check_place(place.value)
         del program.sites[sites:]
         for name in program.functions.keys() - functions:
@@ -62,18 +62,18 @@ class Sentences(Expressions):
         except LanguageError as problem:
             if node.lineno <= problem.line <= (node.end_lineno or node.lineno):
                 raise
-            raise self.fail(node, f"{{{ast.unparse(node)}}} of a sentence cannot be said: {problem}") from None
+            raise self.fail(node, f"{{{ast.unparse(node)}}} in a sentence cannot be expressed: {problem}") from None
         if value.type in (t.VOID, t.STATE, t.WORDS, t.BYTES):
-            raise self.fail(node, f"{{{ast.unparse(node)}}} is a {value.type.name}, which no sentence says")
+            raise self.fail(node, f"{{{ast.unparse(node)}}} is a {value.type.name}, which cannot appear in a sentence")
         culprit = self.writing(value)
         if culprit:
-            raise self.fail(node, f"nothing happens in a sentence, and {culprit} writes")
+            raise self.fail(node, f"a sentence cannot write, but {culprit} does")
 
     def check_processes(self, node: ast.SetComp) -> None:
         """Check a set of processes: `{q for q in range(s.NODES) if test}`."""
         found = self.visited(node)
         if found is None:
-            raise self.fail(node, "a set in a sentence is of processes: {q for q in range(s.NODES) if ...}")
+            raise self.fail(node, "a set in a sentence must be of processes: {q for q in range(s.NODES) if ...}")
         name, tests = found
         if self.locals.setdefault(name, t.INT) != t.INT:
             raise self.fail(node, f"{name} is both {self.locals[name].name} and {t.INT.name}")
@@ -83,7 +83,7 @@ class Sentences(Expressions):
             value = self.truth(test)
             culprit = self.writing(value)
             if culprit:
-                raise self.fail(test, f"nothing happens in a sentence, and {culprit} writes")
+                raise self.fail(test, f"a sentence cannot write, but {culprit} does")
         self.assigned = before
 
     def writing(self, part: Any) -> str:

@@ -71,5 +71,5 @@ def writable(typer: Typer, slot: t.Slot, node: ast.AST) -> t.Slot:
         LanguageError: it may not.
     """
     if isinstance(slot.member, (Size, Part, Column)):
-        raise typer.fail(node, f"{slot.member.name} may not be written: it stays what whoever made the struct gave")
+        raise typer.fail(node, f"{slot.member.name} cannot be written: it keeps its initial value")
     return slot

@@ -180,11 +180,11 @@ def definition(function: FunctionType) -> ast.FunctionDef:
     try:
         found = text_of(function).functions.get(f"{code.co_name}:{line}")
     except OSError as problem:
-        raise LanguageError(file, line, f"the text of {code.co_name} cannot be read: {problem.strerror}") from None
+        raise LanguageError(file, line, f"the source of {code.co_name} cannot be read: {problem.strerror}") from None
     except (SyntaxError, ValueError):
-        raise LanguageError(file, line, f"the text of {code.co_name} was changed after it was loaded") from None
+        raise LanguageError(file, line, f"the source of {code.co_name} was changed after it was loaded") from None
     if code.co_name == "<lambda>":
         raise LanguageError(file, line, "a lambda cannot be compiled")
     if found is None or (found[1] is not code and found[1] != code):
-        raise LanguageError(file, line, f"the text of {code.co_name} was changed after it was loaded")
+        raise LanguageError(file, line, f"the source of {code.co_name} was changed after it was loaded")
     return found[0]

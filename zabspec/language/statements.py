@@ -30,7 +30,8 @@ class FunctionTyper(Sentences):
         if self.python.__closure__:
             names = ", ".join(self.python.__code__.co_freevars)
             raise self.fail(
-                self.node, f"{self.name} reads names of a function around it, which the language has not: {names}"
+                self.node,
+                f"{self.name} reads names of an enclosing function, which the language does not support: {names}",
             )
         for arg in a.args:
             kind = self.annotation(arg.annotation, f"parameter {arg.arg}")
@@ -48,7 +49,8 @@ class FunctionTyper(Sentences):
             self.returns = self.annotation(self.node.returns, "the result")
             if isinstance(self.returns, (t.SeqType, t.MessageType)):
                 raise self.fail(
-                    self.node.body[-1], f"{self.name} may not return a {self.returns.name}: it lives in its maker"
+                    self.node.body[-1],
+                    f"{self.name} cannot return a {self.returns.name}: it exists only in the function that made it",
                 )
         if self.front.has_optional and not is_own_file(self.python.__code__.co_filename):
             numbers = [name for name, kind in self.params if kind == t.INT and name not in self.processes]
@@ -99,7 +101,10 @@ class FunctionTyper(Sentences):
         self.before = None
         self.check_repeated()
         if before and self.writing([getattr(s, "test", None) or getattr(s, "value", None) for s in made[:1]]):
-            said = "a set of processes stands beside what writes: give what that returns a name, in a statement before"
+            said = (
+                "a set of processes and a call that writes are in one statement: give the result of the call a "
+                "name, in a statement before"
+            )
             raise self.fail(node, said)
         return [*before, *made]
 
@@ -110,8 +115,8 @@ class FunctionTyper(Sentences):
         """
         for node, value in self.repeated:
             if culprit := self.writing(value):
-                said = f"{ast.unparse(node)} is read once for each process, and {culprit} writes"
-                raise self.fail(node, f"{said}: give what {culprit} returns a name, in a statement before")
+                said = f"{ast.unparse(node)} is evaluated once for each process, but {culprit} writes"
+                raise self.fail(node, f"{said}: give the result of {culprit} a name, in a statement before")
         self.repeated.clear()
 
     def one_statement(self, node: ast.stmt) -> list[t.Stmt]:
@@ -122,7 +127,7 @@ class FunctionTyper(Sentences):
             case ast.AugAssign(op=op):
                 target = node.target
                 if any(isinstance(part, ast.Call) for part in ast.walk(target)):
-                    raise self.fail(node, "an index of `+=` may not call a function: it would be called twice")
+                    raise self.fail(node, "an index of `+=` cannot call a function: it would be called twice")
                 load = ast.copy_location(ast.parse(ast.unparse(target), mode="eval").body, target)
                 ast.fix_missing_locations(load)
                 value = self.binary(type(op), self.expr(load), self.expr(node.value), node)
@@ -170,7 +175,8 @@ class FunctionTyper(Sentences):
                 return [t.Evaluate(line, self.expr(call))]
         if isinstance(node, ast.Expr):
             raise self.fail(
-                node, f"Expr is not in the language: nothing takes {ast.unparse(node)} (is a `return` missing?)"
+                node,
+                f"Expr is not in the language: the value of {ast.unparse(node)} is unused (is a `return` missing?)",
             )
         raise self.fail(node, f"{type(node).__name__} is not in the language")
 
@@ -199,7 +205,7 @@ class FunctionTyper(Sentences):
             if isinstance(called, ast.Name) and called.id == "processes" and "processes" not in self.front.namespace:
                 raise self.fail(node, "processes is not imported: from zabcheck.language import processes")
             raise self.fail(
-                node, f"a loop goes through range(...), a sequence or a set: {ast.unparse(node.iter)} is none"
+                node, f"a loop iterates over range(...), a sequence or a set, and {ast.unparse(node.iter)} is not one"
             )
         constants = self.front.layout.schema.constants
         must_stay(self, node, node.iter, {name, *assigned_names(node.body)}, constants)
@@ -207,7 +213,7 @@ class FunctionTyper(Sentences):
         line, zero = node.lineno, t.Const(t.INT, 0)
         if isinstance(through.type, t.SetType):
             if name in (self.assigned or ()) or any(name == p for p, _ in self.params):
-                raise self.fail(node, f"{name} has a value already: a loop through a set needs another name")
+                raise self.fail(node, f"{name} already has a value: a loop over a set needs another name")
             self.declare(name, t.INT, node)
             self.largest[name] = through.type.kind.count
             asked = t.SetHas(t.BOOL, through, t.Var(t.INT, name))
@@ -219,7 +225,7 @@ class FunctionTyper(Sentences):
             element = self.element(through, t.Var(t.INT, at), node)
             inside = self.loop(node.body, at, lambda: self.assign(node.target, element, node))
             return t.For(line, at, zero, t.SeqLength(t.INT, through), inside)
-        raise self.fail(node, f"a loop goes through range(...), a sequence or a set, not a {through.type.name}")
+        raise self.fail(node, f"a loop iterates over range(...), a sequence or a set, not a {through.type.name}")
 
     def names_process(self, annotation: ast.expr | None) -> bool:
         """Whether an annotation says that a value is a process."""
@@ -293,9 +299,9 @@ class FunctionTyper(Sentences):
             if self.is_handler and any(target.id == p for p, _ in self.params):
                 raise self.fail(node, f"parameter {target.id} may not be assigned")
             if isinstance(value.type, t.SetType):
-                raise self.fail(node, "a set may not be given a name: it would be a copy here and a view in CPython")
+                raise self.fail(node, "a set cannot be given a name: it would be a copy here and a view in CPython")
             if isinstance(value, t.MakeMessage) and self.loops:
-                raise self.fail(node, "a message made in a loop may not be given a name: the next takes its place")
+                raise self.fail(node, "a message made in a loop cannot be given a name: the next would replace it")
             self.declare(target.id, value.type, node)
             if found := self.origins(value):
                 self.optional[target.id] = self.optional.get(target.id, frozenset()) | found

@@ -63,7 +63,7 @@ class Member:
         return self if struct is None else struct.views[self.name]
 
     def __set__(self, struct: Struct, value: object) -> None:
-        raise AttributeError(f"{self.name} of {type(struct).__name__} stays what it is")
+        raise AttributeError(f"{self.name} of {type(struct).__name__} cannot change")
 
 
 @dataclass(eq=False)
@@ -274,7 +274,7 @@ def checked(given: Any, m: Array, count: int, label: str) -> memoryview:
     if not data.c_contiguous or data.itemsize != m.width or data.nbytes != m.width * count:
         raise ValueError(f"{label} takes {count} elements of {m.width} bytes in a row")
     if data.readonly and not (isinstance(m, Column) and hasattr(given, "__array_interface__")):
-        raise ValueError(f"{label}: what is given cannot be written, nor does it say where it lies")
+        raise ValueError(f"{label}: the argument is not writable, and has no address")
     return data
 
 

@@ -94,7 +94,7 @@ def refusing(front: FrontEnd, caller: str, trusted: Trusted) -> Callable[[str], 
 
     def refused(name: str) -> str:
         if not allowed and front.namespace[name] in trusted.decoders:
-            return f"{name} reads processes as numbers, and is for the world alone"
+            return f"{name} reads processes as numbers, and is only for the world"
         return ""
 
     return refused

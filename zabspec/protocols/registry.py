@@ -138,7 +138,7 @@ class Protocol:
         if self.declared.leaders_weigh and 0 in system.weights:
             said = f"no server without weight leads in {self.name} ({self.declared.leaders_weigh})"
             server = system.weights.index(0) + 1
-            raise ConfigError(f"--quorums: {said}, which its text does not say, and server {server} has none")
+            raise ConfigError(f"--quorums: {said}, which its source does not declare, and server {server} has none")
         amounts = dict.fromkeys(BUDGETS, 0) | dict(self.budgets)
         parts = self.parts(Sizes(system.nodes, 1, 1, 2, budgets=amounts, variant=variant, least=system.smallest))
         overrides = self.overrides(variant).values()
@@ -187,7 +187,7 @@ class Protocol:
                 raise ConfigError(f"there is no variant {name!r} of {self.name}{hint}")
         for name in repairs:
             if not self.variants[name].repairs:
-                raise ConfigError(f"{name} of {self.name} repairs no rule: it is a --variant")
+                raise ConfigError(f"{name} of {self.name} repairs no rule: use it as a --variant")
         names = [name for name in self.variants if name in (*given, *repairs)]
         for name in names:
             if (*given, *repairs).count(name) > 1:
@@ -283,7 +283,7 @@ class Protocol:
                 other = whose.get(stood, name)
                 below, above = other in self.variants[name].over, name in self.variants[other].over
                 if out.get(stood, function) is not function and not below and not above:
-                    raise ConfigError(f"variants {other} and {name} both change {stood}, and neither is over the other")
+                    raise ConfigError(f"variants {other} and {name} both change {stood}, and neither extends the other")
                 if not above:
                     out[stood], whose[stood] = function, name
         return out
