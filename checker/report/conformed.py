@@ -69,11 +69,6 @@ def told_conformed(done: Conformed) -> list[str]:
     )
     if done.unjudged:
         out.append(f"{done.unjudged:,} packets were sent to a closed connection, and are not checked")
-    if done.slow_transfers:
-        out.append(
-            f"transfers to a learner during which the leader kept committing: {done.slow_transfers:,}; the model "
-            f"takes each in one step, when NEWLEADER is observed"
-        )
     if done.broken:
         said = ", ".join(f"{name} (by line {number})" for name, number in done.broken.items())
         out.append(f"the run that explains it violates {said}; another run that explains it may not")
@@ -94,7 +89,7 @@ def conformed_json(done: Conformed) -> dict[str, Any]:
         "verdict": done.verdict, "why": done.why, "observations": done.total, "explained": done.explained,
         "at": None if done.at is None else {"line": done.at.number, "observation": done.at.told()},
         "reasons": done.reasons, "packets": done.packets, "epochs": done.elections, "syncs": done.syncs,
-        "unjudged": done.unjudged, "slow_transfers": done.slow_transfers, "steps": done.steps, "states": done.states,
+        "unjudged": done.unjudged, "steps": done.steps, "states": done.states,
         "widest": done.widest,
         "broken": [{"property": name, "line": number} for name, number in done.broken.items()],
         "states_judged": done.judged, "lost": done.lost, "cpu_seconds": round(done.seconds, 2),

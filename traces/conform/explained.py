@@ -11,7 +11,7 @@ from functools import lru_cache
 from invariants import properties_of
 from invariants.registry import STEP, keeps
 from traces.conform.record import Observation, Record
-from traces.conform.search import LAG, STALLED, SYNCHRONIZES, Asides, Failure, Search, TooMany, zxids_of
+from traces.conform.search import LAG, STALLED, UNSEEN, Asides, Failure, Search, TooMany, zxids_of
 from traces.conform.unbounded import Msg, Text, Unbounded
 from traces.conform.why import why_not
 from zabspec.limits import Deadline
@@ -22,6 +22,7 @@ __all__ = ["EXPLAINED", "NOT_EXPLAINED", "UNKNOWN", "Conformed", "conformed", "l
 
 EXPLAINED, NOT_EXPLAINED, UNKNOWN = "EXPLAINED", "NOT EXPLAINED", "UNKNOWN"
 MOST_EPOCHS, MOST_COUNTER = 200, 100_000
+FINE = "transfer"  # of variants, that in which a transfer is two steps
 MOMENTS = ("closed", "killed", "starts")  # behind which properties are asked of the explaining run
 
 
@@ -35,7 +36,6 @@ class Conformed:
         explained: observations up to which a run explains it, of `total`.
         at: the first that nothing explains. reasons: why not, nearest first. why: what is not known.
         unjudged: packets to an end that was closed: the text does not send them.
-        slow_transfers: that the text takes in one step, and that went on for a while (`with_transfer_later`).
         steps: of the explaining run; `states`: looked at; `widest`: most states that explain one prefix.
         syncs: how learners were brought up to date, by kind. elections: in which a leader's epoch was seen.
         broken: properties that the explaining run breaks, with the line by which it does.
@@ -49,7 +49,6 @@ class Conformed:
     reasons: list[str] = field(default_factory=list)
     why: str = ""
     unjudged: int = 0
-    slow_transfers: int = 0
     steps: int = 0
     states: int = 0
     widest: int = 0
@@ -82,16 +81,6 @@ def conformed(
         return out
     text, early = text_of(record, variant), unanswered_acks(record)
     search, failure = searched(record, text, out, end, say, early)
-    early |= early_commits(record)
-    while failure is not None and (later := with_transfer_later(record, failure.observation)) is not None:
-        again = Conformed(total=out.total)
-        found, other = searched(later, text, again, end, say, early)
-        out.states += again.states
-        if again.explained <= out.explained:
-            break
-        record, search, failure = later, found, other
-        out.explained, out.why, out.widest, out.unjudged = again.explained, again.why, again.widest, again.unjudged
-        out.slow_transfers += 1
     if failure is not None:
         out.verdict, out.at = NOT_EXPLAINED, failure.observation
         out.reasons = reasons(search, failure)
@@ -145,30 +134,6 @@ def one_search(
     return search, failure
 
 
-def with_transfer_later(record: Record, at: Observation) -> Record | None:
-    """Return the record with a leader's transfer to a learner moved right before NEWLEADER; None if nothing changes.
-
-    A leader adds a learner to those it forwards to, sends a SNAP, and only then queues NEWLEADER: what it commits
-    meanwhile precedes NEWLEADER. The protocol takes all of this in one step, which is then that of NEWLEADER. The order
-    on each connection stays, and the learner answers nothing before NEWLEADER.
-    """
-    if at.what != "packet" or at.up or at.kind not in ("PROPOSAL", "COMMIT"):
-        return None
-    seen = record.observations
-    own = [k for k, o in enumerate(seen) if o.fields.get("connection") == at.connection]
-    place = next(j for j, k in enumerate(own) if seen[k] is at)
-    began = next((j for j in range(place, -1, -1) if seen[own[j]].fields.get("kind") in SYNCHRONIZES), None)
-    ends = next((j for j in range(place, len(own)) if seen[own[j]].fields.get("kind") == "NEWLEADER"), None)
-    if began is None or ends is None:
-        return None
-    moved = own[began:ends]
-    if any(seen[k].what != "packet" or seen[k].up or seen[k].kind == "NEWLEADER" for k in moved):
-        return None
-    rest = [o for k, o in enumerate(seen[: own[ends]]) if k not in set(moved)]
-    order = (*rest, *(seen[k] for k in moved), *seen[own[ends] :])
-    return None if order == seen else replace(record, observations=order)
-
-
 def unanswered_acks(record: Record) -> dict[int, str]:
     """Return, by line, the ACKs of proposals behind UPTODATE that precede the ACK of UPTODATE itself.
 
@@ -187,33 +152,6 @@ def unanswered_acks(record: Record) -> dict[int, str]:
         elif o.connection in asides.awaited and o.kind == "ACK" and o.zxid in behind.get(o.connection, set()):
             out[o.number] = f"the ACK {asides.epochs[o.connection] << 32:#x} that answers UPTODATE comes before that"
         asides.passes(o)
-    return out
-
-
-def early_commits(record: Record) -> dict[int, str]:
-    """Return, by line, the COMMITs of a leader's own proposals that precede a quorum of ACKs.
-
-    An ACK is seen before the leader has it, and a COMMIT after it was sent; so no server sends one of these. The search
-    finds this by itself for a single packet, but not for a transfer that it handles when NEWLEADER is seen.
-    """
-    smallest = len(record.servers) // 2 + 1
-    led: dict[int, int] = {}
-    by: dict[tuple[int, int], set[int]] = {}
-    out = {}
-    for o in record.observations:
-        if o.what != "packet":
-            continue
-        if o.kind == "LEADERINFO":
-            led[o.connection] = o.zxid >> 32
-        elif o.kind == "ACK" and o.up:
-            by.setdefault((o.leader, o.zxid), set()).add(o.follower)
-        elif (
-            o.kind == "COMMIT"
-            and not o.up
-            and led.get(o.connection) == o.zxid >> 32
-            and len(by.get((o.leader, o.zxid), set())) + 1 < smallest  # and the leader, whose own nobody sees
-        ):
-            out[o.number] = f"{o.zxid:#x} was not acknowledged by a quorum before it was seen"
     return out
 
 
@@ -275,11 +213,12 @@ def no_room(record: Record) -> str | None:
 
 
 def text_of(record: Record, variant: str) -> Text:
-    """Return the protocol of a release, with room for the epochs and transactions of a record."""
+    """Return the protocol of a release, with room for a record, and transfers in the two steps that servers take."""
     zxids = [z for o in record.observations for z in zxids_of(o)]
     epochs = max((z >> 32 for z in zxids), default=0) + 2
     width = max((z & 0xFFFFFFFF for z in zxids), default=0) + 4
-    return text_with(variant, len(record.servers), epochs, width)
+    names = [name for name in variant.split(",") if name]
+    return text_with(",".join([*names, *([] if FINE in names else [FINE])]), len(record.servers), epochs, width)
 
 
 @lru_cache(maxsize=4)
@@ -339,7 +278,7 @@ class Replay:
 
         def sends_up(s: Unbounded, f: int, m: Msg) -> None:
             l = s.leader[f]
-            if s.link[f][l] == OPEN:
+            if s.link[f][l] == OPEN and m.kind.name != UNSEEN:
                 self.of(s, f, l, m.kind.name == "FOLLOWERINFO")[0].append(m)
             send(s, f, m)
 

@@ -31,7 +31,7 @@ from zabspec.worlds.steps import (
     TO_LEADER,
 )
 
-__all__ = ["LAG", "LOOKAHEAD", "Asides", "Failure", "Node", "Search", "TooMany", "zxid_in"]
+__all__ = ["LAG", "LOOKAHEAD", "UNSEEN", "Asides", "Failure", "Node", "Search", "TooMany", "zxid_in"]
 
 LOOKAHEAD = 12  # observations by which a leader's proposal is ahead of its first packet, at most
 LAG = 16  # transactions by which a sync or a commit thread is behind, at most
@@ -40,6 +40,7 @@ SOON = 25  # observations within which a leader whose term ends has closed all i
 MOST_STATES = 10_000  # looked at for one observation
 MOST_ENDS = 2_000  # states that explain a record up to some place
 NEVER = "log write fails"
+UNSEEN = "WRITTEN"  # what the text puts into a channel, and no connection carries
 SYNCHRONIZES = ("DIFF", "TRUNC", "SNAP")
 PROPOSE, COMMITS, SYNCS, STALE = "propose", "commit thread", "sync thread", "sync thread of an earlier term"
 
@@ -266,11 +267,13 @@ class Search:
             if ends and s.link[p][l] in (LOST, FOLLOWER_OPEN) and self.names["may_receive"](s, p):
                 yield FOLLOWER_LEARNS << 24 | p << 16 | l << 8
         elif role == LEADING:
+            if (written := self.must_go_on(s, p)) is not None:
+                yield written
+                return
             for f in range(n):
-                at, link = f * n + p, s.link[f][p]
+                link = s.link[f][p]
                 if link in (OPEN, LOST, LEADER_OPEN):
-                    waiting = slots[self.up + at]
-                    if len(waiting) > slots[self.unseen_up + at] and self.names["receivable"](s, p, f, waiting[0]):
+                    if self.may_read(s, p, f):
                         yield TO_LEADER << 24 | p << 16 | f << 8
                     if ends and link != OPEN:
                         yield LEADER_LEARNS << 24 | p << 16 | f << 8
@@ -279,6 +282,41 @@ class Search:
                 if name == STALE and self.guided and not self.is_next_on_disk(s, p):
                     continue
                 yield ACTION << 24 | p << 16 | k
+
+    def may_read(self, s: Unbounded, l: int, f: int) -> bool:
+        """Return whether a leader may read what was observed of a learner.
+
+        That its handler continues is no choice (`must_go_on`).
+        """
+        at = f * self.n + l
+        waiting = s.slots[self.up + at]
+        if len(waiting) <= s.slots[self.unseen_up + at] or waiting[0].kind.name == UNSEEN:
+            return False
+        return bool(self.names["receivable"](s, l, f, waiting[0]))
+
+    def must_go_on(self, s: Unbounded, l: int) -> int | None:
+        """Return the step in which a leader queues NEWLEADER for a learner, if it is due; else None.
+
+        It is due once everything has been sent that is observed before it, and before the leader sends that learner
+        anything else. A NEWLEADER that the record lacks is never due.
+        """
+        for f in range(self.n):
+            waiting = s.slots[self.up + f * self.n + l]
+            if not waiting or waiting[0].kind.name != UNSEEN or f not in s.forwarding[l]:
+                continue
+            ahead = self.sent_down.get(s.connection[f][l], [])
+            first = bisect_left(ahead, self.position)
+            if s.link[f][l] == OPEN and first + s.slots[self.unseen_down + f] < len(ahead):
+                o = self.record.observations[ahead[first + s.slots[self.unseen_down + f]]]
+                if o.kind == "NEWLEADER":
+                    return TO_LEADER << 24 | l << 16 | f << 8
+        return None
+
+    def is_left_out(self, leaves_out: Skip | None, s: Unbounded, w: int) -> bool:
+        """Return whether a step may be left out; a step that a leader must take may not."""
+        if leaves_out is None or not leaves_out(s, w):
+            return False
+        return w >> 24 != TO_LEADER or w != self.must_go_on(s, w >> 16 & 255)
 
     def is_next_on_disk(self, s: Unbounded, p: int) -> bool:
         """Return whether the next transaction that a thread of an earlier term would log matches the final disk.
@@ -342,7 +380,7 @@ class Search:
                 if more is not None:
                     steps += more(s)
                 for w in steps:
-                    if leaves_out is not None and leaves_out(s, w):
+                    if self.is_left_out(leaves_out, s, w):
                         continue
                     after = self.take(s, w)
                     if after is None:
@@ -458,7 +496,7 @@ class Search:
         if not found and o.kind in SYNCHRONIZES and skip is not None:
             skip = None
             found = self.closure(node, (sender,), goal)
-        return [self.settled(self.passed(n, unseen), sender) for n in self.laziest(found, sender, skip)]
+        return [self.settled(self.passed(n, channel, unseen), sender) for n in self.laziest(found, sender, skip)]
 
     def places_of(self, o: Observation, f: int, l: int) -> tuple[int, int]:
         """Return the slot index of a packet's channel, and that of its count of unseen messages."""
@@ -489,8 +527,9 @@ class Search:
 
         A follower's ACK needs what it logs, and what it receives until that is queued. Of a leader only `propose` sends
         a PROPOSAL to learners that it forwards to, only counting an acknowledgement sends a COMMIT, only reading from a
-        learner sends its LEADERINFO and UPTODATE. But while a leader has an ACKEPOCH to read, all steps may matter:
-        packets to two learners may be seen in another order than they were sent in.
+        learner sends its LEADERINFO and UPTODATE; NEWLEADER comes by itself (`must_go_on`). But while a leader has an
+        ACKEPOCH to read, all steps may matter: packets to two learners may be seen in another order than they were sent
+        in.
         """
         last, queue = zxid_in(self.text, o.zxid), self.text.places["sync_queue"].base + sender
         syncs, proposes, commits = (self.text.actions.index(name) for name in (SYNCS, PROPOSE, COMMITS))
@@ -498,6 +537,12 @@ class Search:
             return lambda t, w: (
                 w & 255 == commits if w >> 24 == ACTION else w >> 24 == TO_FOLLOWER and last in t.slots[queue]
             )
+
+        def of_this_learner(_: Unbounded, w: int) -> bool:
+            return w >> 24 != TO_LEADER or w >> 8 & 255 != self.index[o.follower]
+
+        if o.kind == "NEWLEADER":
+            return of_this_learner
         if s.phase[sender] != SERVING:
             return None
         if o.up:
@@ -515,7 +560,7 @@ class Search:
         if o.kind in SYNCHRONIZES:
             return self.pointless_to_transfer(o, sender, f)
         if o.kind in ("LEADERINFO", "UPTODATE"):
-            return lambda _, w: w >> 24 != TO_LEADER or w >> 8 & 255 != f
+            return of_this_learner
         if f not in s.forwarding[sender] or o.kind not in ("PROPOSAL", "COMMIT") or self.is_greeted(s, sender):
             return None
         if o.kind == "PROPOSAL":  # and before it UPTODATE may be sent to another learner, which is forwarded it too
@@ -574,10 +619,13 @@ class Search:
                 return True
         return False
 
-    def passed(self, node: Node, unseen: int) -> Node:
-        """Return the node after its packet has been seen."""
+    def passed(self, node: Node, channel: int, unseen: int) -> Node:
+        """Return the node after its packet has been observed, with what follows it unobserved."""
         s = node.state.copy()
-        s.slots[unseen] -= 1
+        slots = s.slots
+        slots[unseen] -= 1
+        while slots[unseen] and slots[channel][len(slots[channel]) - slots[unseen]].kind.name == UNSEEN:
+            slots[unseen] -= 1
         return Node(s, node.parent, node.words) if node.parent is not None and node not in self.nodes else Node(s, node)
 
     def laziest(self, found: list[Node], p: int, leaves_out: Skip | None) -> list[Node]:
@@ -595,7 +643,7 @@ class Search:
                 behind = []
                 for s in ahead:
                     for w in self.own_steps(s, p, False):
-                        after = None if leaves_out is not None and leaves_out(s, w) else self.take(s, w)
+                        after = None if self.is_left_out(leaves_out, s, w) else self.take(s, w)
                         if after is not None and (key := after.key()) not in reached and len(reached) < 2000:
                             reached.add(key)
                             behind.append(after)
@@ -678,7 +726,7 @@ class Search:
             yield from elections(s)
             if s.role[l] == LEADING and s.link[f][l] in (LOST, LEADER_OPEN):
                 yield LEADER_LEARNS << 24 | l << 16 | f << 8
-                if len(s.slots[channel]) > s.slots[unseen] and self.names["receivable"](s, l, f, s.slots[channel][0]):
+                if self.may_read(s, l, f):
                     yield TO_LEADER << 24 | l << 16 | f << 8
 
         s = node.state
@@ -695,7 +743,7 @@ class Search:
         found = found or self.closure(node, (f, l), goal, ends=True, more=time_passes)
         out = []
         for n in self.voting(found, f):
-            seen = self.passed(n, unseen)
+            seen = self.passed(n, channel, unseen)
             seen.state.slots[self.connection + at] = o.connection
             out.append(seen)
         return out
@@ -766,7 +814,7 @@ class Search:
         for n in self.voting(found, p):
             s = n.state
             if s.connection[f][l] == o.connection and s.slots[self.link + at] not in closed:  # CLOSED has come
-                n = self.passed(n, unseen)
+                n = self.passed(n, self.down + f, unseen)
             out.append(n)
         return out
 
@@ -964,7 +1012,9 @@ class Search:
         seen = {node.state.key()}
         for n in out:
             for w in self.own_steps(n.state, p, True):
-                if leaves_out(n.state, w) or (after := self.take(n.state, w)) is None or (key := after.key()) in seen:
+                if self.is_left_out(leaves_out, n.state, w) or (after := self.take(n.state, w)) is None:
+                    continue
+                if (key := after.key()) in seen:
                     continue
                 seen.add(key)
                 out.append(Node(after, node, (*n.words, w)))
