@@ -51,6 +51,7 @@ def run_row(row: dict[str, int]) -> dict[str, object]:
 
 
 def main() -> None:
+    """Print the table, each row from a process of its own."""
     if len(sys.argv) == 3 and sys.argv[1] == "--row":
         print(json.dumps(run_row(ROWS[int(sys.argv[2])])))
         return

@@ -134,7 +134,7 @@ def page_text(path: Path) -> str:
 
 
 def with_runs(text: str, runs: Iterable[str]) -> str:
-    """Return the gallery's page, in a folder of the site, with links below each entry to the live pages of its runs."""
+    """Return the gallery's page with a link below each entry to its runs, which are in the folder of live pages."""
     of_entry: dict[str, list[str]] = {}
     names = set(re.findall(r"^### (\S+)$", text, flags=re.MULTILINE))
     for run in sorted(runs):
@@ -187,7 +187,7 @@ def stage(folder: Path, runs: Iterable[str] = ()) -> None:
 
 
 def entries(names: str) -> list[str]:
-    """Return the arguments of `zabcheck gallery` for what `--gallery` says; none: no entry."""
+    """Return the arguments of `zabcheck gallery` for the value of `--gallery`; empty to run nothing."""
     if names in ("none", "all"):
         return [] if names == "none" else [""]
     if names != "quick":

@@ -1,4 +1,4 @@
-"""What `zabcheck conform` says of a record, in words and as JSON."""
+"""Report the result of `zabcheck conform`, in words and as JSON."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["conformed_json", "conformed_result", "recorded_result", "told_confor
 
 
 def conformed_result(request: Mapping[str, Any], done: Conformed, folder: Path | None = None) -> StatedResult:
-    """Return what `zabcheck conform` and `zabcheck chaos` say.
+    """Return the result of `zabcheck conform` or `zabcheck chaos`.
 
     Args:
-        request: of which it is the answer, as JSON.
-        folder: what the ensemble has left; None: nobody ran one.
+        request: the one that it answers, as JSON.
+        folder: the files that the ensemble left; None if none was run.
     """
     from traces.conform.explained import EXPLAINED, UNKNOWN
 
@@ -37,7 +37,7 @@ def conformed_result(request: Mapping[str, Any], done: Conformed, folder: Path |
 
 
 def recorded_result(request: Mapping[str, Any], folder: Path) -> StatedResult:
-    """Return what `zabcheck chaos --record-only` says."""
+    """Return the result of `zabcheck chaos --record-only`."""
     content = {"request": dict(request), "exit_code": 0, "folder": str(folder)}
     return StatedResult(left_in(folder), 0, content, [left_in(folder)], kind="conform")
 
@@ -84,7 +84,7 @@ def told_conformed(done: Conformed) -> list[str]:
 
 
 def conformed_json(done: Conformed) -> dict[str, Any]:
-    """Return the same for machines."""
+    """Return the result as JSON values."""
     return {
         "verdict": done.verdict, "why": done.why, "observations": done.total, "explained": done.explained,
         "at": None if done.at is None else {"line": done.at.number, "observation": done.at.told()},

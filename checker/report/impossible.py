@@ -1,7 +1,7 @@
-"""What no exploration comes to: figures of a report that contradict each other, its request or its protocol.
+"""Find impossible figures of a report: those that contradict each other, its request or its protocol.
 
-Each generator yields sentences.
-A report for which none yields anything may still be forged; `--again` explores it again.
+Each generator yields sentences. A report for which none yields anything may still be forged; `--rerun` explores it
+again.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ MEMORY = re.compile(r"--memory-limit (?:(\d+) MiB|\d+\.\d GiB \(what this machin
 
 
 def impossible(report: Claim) -> Iterator[str]:
-    """Yield what no exploration comes to, whatever the protocol."""
+    """Yield figures that no exploration can have, whatever the protocol."""
     yield from counted(report)
     yield from limited(report)
     yield from covered(report)
@@ -94,7 +94,7 @@ def renamings(configuration: Mapping[str, Any]) -> int:
 
 
 def limited(report: Claim) -> Iterator[str]:
-    """Yield what contradicts the limits that were asked for, and the reason why the exploration was cut short."""
+    """Yield contradictions to the requested limits, and to the reason why the exploration was cut short."""
     limits, cost, stopped = report["limits"], report["cost"], report["coverage"]["stopped"]
     distinct, depth, levels = (report["states"][name] for name in ("distinct", "depth", "levels"))
     if limits["depth"] is not None and depth > limits["depth"]:
@@ -155,7 +155,7 @@ def covered(report: Claim) -> Iterator[str]:
 
 
 def taken(report: Claim) -> Iterator[str]:
-    """Yield what contradicts the counts of transitions."""
+    """Yield contradictions to the counts of transitions."""
     engine, generated = report["engine"], report["states"]["generated"]
     called = {row.called for row in NUMBERED.values()}
     if strange := sorted(set(report["events"]) - called):
@@ -205,7 +205,7 @@ def left_out(report: Claim) -> Iterator[str]:
 
 
 def unlike(report: Claim, model: Model, judged: Sequence[Property]) -> Iterator[str]:
-    """Yield what no exploration of this protocol comes to.
+    """Yield figures that no exploration of this protocol can have.
 
     Args:
         judged: the properties that the report lists, without the built-in one.
@@ -241,7 +241,7 @@ def unlike_stuttering(report: Claim, model: Model, judged: Sequence[Property], f
 
 
 def unlike_reduction(report: Claim, model: Model) -> Iterator[str]:
-    """Yield what is wrong with the reason why it was not reduced, or with its having been."""
+    """Yield what is wrong with the reason why the exploration was not reduced, or with its having been reduced."""
     said, limits = report["engine"]["reduction_off"], report["limits"]
     if said in ASKED_FOR:
         return

@@ -25,8 +25,8 @@ class ConfirmRequest(ClausesRequest):
     """An exploration of reachable states with the clauses as its properties.
 
     Attributes:
-        depth: how many steps deep; None: to exhaustion.
-        jobs: threads; None: all cores.
+        depth: the number of steps; None for exhaustion.
+        jobs: threads; None for all cores.
         time_limit: seconds in all.
     """
 
@@ -44,7 +44,7 @@ class ConfirmRequest(ClausesRequest):
 
 
 def answer(request: ConfirmRequest, watch: Watch | None = None) -> StatedResult:
-    """Explore the configuration, its epochs as far as its budgets reach.
+    """Explore the configuration, with as many epochs as its budgets allow.
 
     Raises:
         RequestError: there is no such protocol, configuration or clause.

@@ -31,10 +31,10 @@ class RefineRequest(Request):
 
     Attributes:
         variant: of `zab`.
-        quorums, nodes, txns, budgets: as of a model.
-        depth, keep_going, symmetry, threads, max_states, time_limit (seconds), memory_limit (bytes): as of an
+        quorums, nodes, txns, budgets: as for a model.
+        depth, keep_going, symmetry, threads, max_states, time_limit (seconds), memory_limit (bytes): as for an
             exploration.
-        trace: where the run that fails is saved; empty: nowhere.
+        trace: the file for the failing run; empty to save nothing.
     """
 
     kind: ClassVar[str] = "refine"
@@ -82,7 +82,7 @@ def answer(request: RefineRequest, watch: Watch | None = None) -> RefinementRepo
 
     Raises:
         RequestError: the request is wrong.
-        NoVerdict: the run that fails is not one of the interpreter: an error of zabcheck.
+        NoVerdict: the interpreter does not reproduce the failing run: an error of zabcheck.
     """
     from checker.explore.compiled import Compiled
     from checker.refinement.model import REFINES, RefinedModel
@@ -126,7 +126,7 @@ def answer(request: RefineRequest, watch: Watch | None = None) -> RefinementRepo
 
 
 def saved(trace: Trace, request: RefineRequest) -> tuple[str, str]:
-    """Save a run, if the request names a file; return the file, and what went wrong."""
+    """Save a run, if the request names a file; return the file, and what failed."""
     from traces import TraceError, write_trace
 
     if not request.trace:

@@ -24,7 +24,7 @@ SHORT = 20.0  # seconds of a time limit within which no search is restarted
 
 
 def reduction_off(model: Model, limits: Limits, request: ExploreRequest) -> str:
-    """Return why an exploration is not reduced however large it is; empty: it is, if it is large."""
+    """Return why an exploration is not reduced however large it is; empty if a large one is."""
     if request.reduction != "auto":
         return f"--reduction {request.reduction}"
     on_spark = request.engine == "spark"
@@ -45,7 +45,7 @@ def reduction_off(model: Model, limits: Limits, request: ExploreRequest) -> str:
 
 
 def not_begun(exploration: Exploration) -> str:
-    """Return why an exploration was not reduced, though it might have been."""
+    """Return why an exploration was not reduced, though it could have been."""
     return (
         f"at most {narrowing.SMALL:,} states"
         if exploration.distinct < narrowing.SMALL
@@ -54,12 +54,15 @@ def not_begun(exploration: Exploration) -> str:
 
 
 def reduced(task: EngineTask, code: Compiled, threads: int) -> Exploration:
-    """Explore a model in full if it is small. A large one is explored again: with ample sets, which leave out states;
-    where that does not decide all that a full search would, with sleep sets, which leave out transitions.
+    """Explore a model in full if it is small, and with reduction if it is large.
 
-    A model is large if a search in full finds `SMALL` states. Where its levels grow steeply long before that, every
-    premise is met, and no time limit is given, it is taken to be large at once. What is found then is the answer if it
-    decides everything, and visits so many states that the model is large; otherwise the search in full is made up for.
+    A large one is explored again: with ample sets, which leave out states; if that does not decide all that a full
+    search
+    would, with sleep sets, which leave out transitions.
+
+    A model is large if a search in full finds `SMALL` states. If its levels grow steeply long before that, every
+    premise is met, and no time limit is given, it is assumed to be large at once. The result is then the answer if it
+    decides everything, and visits so many states that the model is large; otherwise the search in full is completed.
 
     Args:
         code: the model in machine code.
@@ -117,7 +120,7 @@ def reduced(task: EngineTask, code: Compiled, threads: int) -> Exploration:
 
 
 def searching(task: EngineTask, symmetry: bool, threads: int) -> Search:
-    """Return how this machine searches with ample sets."""
+    """Return the function that searches with ample sets on this machine."""
     from checker.explore.ample import AmpleExplorer, Narrowing
 
     def search(model: Model, asked: Sequence[Property], unmet: Collection[str], merging: bool, ample: bool) -> Searched:

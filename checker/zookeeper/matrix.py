@@ -1,10 +1,9 @@
-"""Which release has which bug: every row of the track record asked of every release, a cell at a time.
+"""Determine which release has which bug: every row of the track record on every release, a cell at a time.
 
 A cell is the release with every known fix that neither is the row's own, nor contains it, nor is contained in it,
-within the row's budgets, with merged steps. It is asked twice: whether the bug's mechanism occurs (`mechanisms.py`),
-and whether the row's property breaks. Where both do, the shortest run that breaks the property is searched for the
-mechanism: without it the harm is another bug's. A cell is written to a file as soon as it is known, so that a run that
-was stopped goes on where it was. Cells whose texts are the same function by function are asked once."""
+explored for the row's property within the row's budgets, with merged steps. It is written to a file as soon as it is
+known, so that a stopped run can continue. Cells whose models are equal function by function are explored once.
+"""
 
 from __future__ import annotations
 
@@ -38,16 +37,14 @@ BUGS = tuple(r for r in ROWS if not r.issue.endswith("-here"))  # not those of a
 
 @dataclass(frozen=True)
 class Cell:
-    """What is known of a bug and a release.
+    """The result for a bug and a release.
 
     Attributes:
-        occurs: after how many steps the bug's mechanism occurs first; 0: it does not within the budgets.
-        depth: after how many steps the property breaks; 0: it does not within the budgets.
-        by_it: the mechanism occurs in the run that breaks the property.
-        trouble: why nothing is known; empty: it is.
-        text: which text was asked.
-        seconds: of this machine's cores, for this cell; 0: another had asked the same text.
-        sources: a digest of everything that the answer follows from.
+        depth: the number of steps after which the property is violated; 0 if it is not within the budgets.
+        trouble: why nothing is known; empty if it is.
+        text: a name of the model that was explored.
+        seconds: of this machine's cores, for this cell; 0 if another had explored the same model.
+        sources: a digest of everything that determines the answer.
     """
 
     issue: str
@@ -73,7 +70,7 @@ class Cell:
 
 
 def repairs_of(row: Row) -> tuple[str, ...]:
-    """Every known fix beside a row's own: none that contains it, or is contained in it."""
+    """Return every known fix beside a row's own: none that contains it, or is contained in it."""
     variants = PROTOCOLS[PROTOCOL].variants
     out = dict.fromkeys((*row.others, *FURTHER))
     for fix in row.fix:
@@ -83,7 +80,7 @@ def repairs_of(row: Row) -> tuple[str, ...]:
 
 
 def of_release(row: Row, number: str) -> Row:
-    """Return a row of another release, with every known fix that goes with its own, or the row itself if it is of this.
+    """Return a row for another release, with every known fix that goes with its own; unchanged for its own release.
 
     Raises:
         ConfigError: there is no such release.
@@ -96,8 +93,10 @@ def of_release(row: Row, number: str) -> Row:
 
 
 def same_text(release: str, repairs: tuple[str, ...], settings: str = "") -> str:
-    """A name for what a release with repairs does: its functions that differ from the newest release's, by what they
-    do."""
+    """Return a name for what a release with repairs does.
+
+    It is made of the functions that differ from the newest release's, by their code.
+    """
     protocol = PROTOCOLS[PROTOCOL]
     variant = protocol.combined(settled("" if release == NEWEST else release, release, settings), ",".join(repairs))
     plain = {name: value for module in protocol.modules for name, value in vars(module).items()}
@@ -109,17 +108,17 @@ def same_text(release: str, repairs: tuple[str, ...], settings: str = "") -> str
 
 
 def does(function: FunctionType) -> tuple[object, ...]:
-    """What a function does, whatever it is called and says of itself."""
+    """Return the code of a function, without its name and docstring."""
     code = function.__code__
     said = code.co_consts[:1] in ((function.__doc__,), (None,))
     return code.co_code, code.co_names, code.co_varnames, code.co_consts[said:]
 
 
 def read(file: Path) -> dict[tuple[str, str], Cell]:
-    """The cells that a file has.
+    """Return the cells that a file has.
 
     Raises:
-        NotRead: it is none of these, or has answers of other texts.
+        NotRead: it is not such a file, or has answers of other sources.
     """
     cells = {}
     for number, cell in enumerate(read_lines(Cell, file, "cell of the matrix"), 1):
@@ -130,11 +129,7 @@ def read(file: Path) -> dict[tuple[str, str], Cell]:
 
 
 def ask(row: Row, release: str, seconds: float | None) -> Cell:
-    """Ask both questions of a release.
-
-    Args:
-        seconds: how long each of the two explorations may take.
-    """
+    """Explore a cell."""
     started = time.process_time()
     c = configuration(release, repairs_of(row), USUAL | row.budget, False, row.start, row.settings)
     mechanism, harm = explored(c, RULES[row.issue], seconds), explored(c, row.breaks, seconds)
@@ -170,11 +165,11 @@ def is_broken_in(trace: Trace, name: str) -> bool:
 def run(
     file: Path, seconds: float | None, limit: float | None, now: Callable[[], float] = time.monotonic
 ) -> Iterator[Cell]:
-    """Every cell that the file has not, each written to it.
+    """Yield every cell that the file does not have, each written to it.
 
     Args:
-        seconds: how long each may take.
-        limit: after how many seconds no more is begun.
+        seconds: the time limit of each.
+        limit: the seconds after which no more is begun.
     """
     cells, end = read(file), None if limit is None else now() + limit
     known = {(c.issue, c.text): c for c in cells.values() if not c.trouble}
@@ -198,7 +193,7 @@ def run(
 
 
 def told(cells: dict[tuple[str, str], Cell]) -> list[tuple[str, ...]]:
-    """The matrix as rows of words, the head first. What was not asked says so."""
+    """Return the matrix as rows of words, the head first, with a note in cells that were not run."""
     head = ("bug", "breaks", *RELEASES)
     return [
         head,

@@ -23,22 +23,22 @@ class Row:
     """A bug.
 
     Attributes:
-        issue: its number in ZooKeeper's tracker; a name: it is in none, and found here.
+        issue: its number in ZooKeeper's tracker; a name if it is in none, and was found here.
         release: one that has it.
         others: the known fixes of other bugs, none of which contains its own.
         fix: its own.
         breaks: the property.
         says: what happens, in a sentence.
         split: the paper's step that the code splits.
-        budget: how much there is of what may go wrong, where it is not the usual.
-        depth: after how many steps it breaks, as recorded, each taken by itself.
-        merged: after how many, where steps are put together (`zabspec/protocols/zookeeper/coarse.py`).
+        budget: the amounts of faults and actions that differ from the usual.
+        depth: the number of steps to the violation, as recorded, each taken separately.
+        merged: the number with merged steps (`zabspec/protocols/zookeeper/coarse.py`).
         held: whether with its fix it holds within the same budget, as recorded.
         published: what others have published of it: seconds, depth, states.
-        start: where its runs begin; empty: where nothing has happened.
-        settings: variants of settings that it needs, and that the text has where it is asked.
-        number: the release that is asked, where it does otherwise with these than the one whose text it has; empty: it
-            does not.
+        start: where its runs begin; empty for the initial state.
+        settings: variants of settings that it needs, and with which it is explored.
+        number: the release to explore, if it behaves differently with these than the one whose model it has; empty if
+            it does not.
     """
 
     issue: str

@@ -11,7 +11,7 @@ no other view violates no way violates:
   there twice is related to all that either is.
 
 `docs/how-to/tables-and-spark.md` says which view decides what. Some ways are lost, so that a property is now and then
-open though every way decides it; it is never the other way round. """
+open though every way decides it; it is never the other way round."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The stable phase of each world: its rules, and the one definition of fairness.
-
-docs/explanation/liveness.md, "Fairness", states the definition.
+"""Define the stable phase of each world: its rules, and the one definition of fairness (docs/live.md, "Fairness").
 
 A run of the stable phase is fair if no obligation is enabled for ever from some moment on, and never met after it.
 The obligations are the classes of `Fair`: a class is enabled in a state in which one of its steps is possible, or due,
@@ -73,7 +71,7 @@ class StableWorld:
     unfair: tuple[str, ...] = ()
 
     def receipts(self, nodes: int) -> int:
-        """The number of the first class of receipts: all later ones but actions are of receipts."""
+        """Return the number of the first class of receipts; all later ones but actions are of receipts."""
         return sum(nodes * nodes if f.pairs else nodes for f in self.fair if not f.receives)
 
 

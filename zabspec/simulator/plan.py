@@ -1,4 +1,4 @@
-"""What a run of the simulator is: all that says what happens in it."""
+"""Define a run of the simulator: all that determines what happens in it."""
 
 from __future__ import annotations
 
@@ -141,8 +141,10 @@ class Run:
 
     @property
     def budget(self) -> tuple[tuple[str, int], ...]:
-        """How much there is of every budget, where the protocol declares them: of those of its world what happens on
-        the schedule is what is spent."""
+        """Return the amount of every budget that the protocol declares.
+
+        For budgets of its world, scheduled faults count as spent.
+        """
         found = PROTOCOLS[self.protocol]
         if not found.takes_amounts:
             return ()
@@ -153,12 +155,12 @@ class Run:
 
     @property
     def text(self) -> str:
-        """The digest of the protocol's source; empty: it changes with releases only."""
+        """Return the digest of the protocol's source; empty for one that changes only with releases of zabcheck."""
         return PROTOCOLS[self.protocol].text.digest
 
     @property
     def table_budget(self) -> dict[str, int]:
-        """Of these what a configuration has a flag of its own for, and there is any of."""
+        """Return the nonzero budgets for which a configuration has an option."""
         return {name: n for name, n in self.budget if n and name in BUDGETS}
 
     def with_seed(self, seed: int) -> Run:
@@ -166,9 +168,10 @@ class Run:
 
 
 def within(option: str, value: int, low: int, high: int) -> None:
-    """
+    """Check that a number is in a range.
+
     Raises:
-        ConfigError: a number is out of range.
+        ConfigError: it is not; the message names `option`.
     """
     if not low <= value <= high:
         raise ConfigError(f"{option} must be {low} to {high}, not {value}")
