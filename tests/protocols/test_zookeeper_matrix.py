@@ -20,6 +20,7 @@ from zabspec.simulator.run import sources_digest
 CELLS = len(BUGS) * len(RELEASES)
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_run_goes_on_where_one_was_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked: list[str] = []
 
