@@ -6,6 +6,7 @@ from typing import Any
 
 from traces import Runner
 from zabspec.model import Configuration, Model
+from zabspec.protocols.registry import PROTOCOLS
 from zabspec.protocols.zookeeper.state import WIDTH
 
 ONE = WIDTH + 1
@@ -76,3 +77,27 @@ def test_an_epochs_writes_may_be_logged_before_currentepoch() -> None:
         runner.step(word)
     s = runner.state
     assert (list(s.log[2]), list(s.snapshot_names[2]), s.current_epoch[2]) == ([ONE], [], 0)
+
+
+def test_what_is_applied_before_a_snap_is_read_comes_twice() -> None:
+    """A real 3.9.3 sent this. NEWLEADER waits for the SNAP, and what the learner does again changes nothing."""
+    serves = (
+        0x1B000002, 0x2000100, 0x3010000, 0x2000100, 0x3010000, 0x2000100, 0x14000005, 0x3010000, 0x14010008,
+        0x14010009, 0x1401000A, 0x2000100, 0x14000006, 0x14000000, 0x14000001, 0x3010000, 0x3010000, 0x14010001,
+        0x2000100,
+    )  # fmt: skip
+    joins = (0x1C020000, 0x2000200, 0x3020000, 0x2000200)
+    runner = after("transfer", "", (*serves, *joins))
+    snap = 0x14000000 | PROTOCOLS["zookeeper"].actions.index("send SNAP")
+    assert sent(runner.state) == []
+    assert GOES_ON not in runner.possible()
+    runner.step(0x14000004)  # the leader applies what it has committed
+    runner.step(snap)
+    assert sent(runner.state) == ["SNAP <1,1>", "PROPOSAL <1,1>", "COMMIT <1,1>"]
+    assert snap not in runner.possible()
+    runner.step(GOES_ON)
+    for word in (*4 * (0x3020000,), 0x14020007):
+        runner.step(word)
+    s = runner.state
+    assert (s.last_processed[2], list(s.snapshot_names[2]), list(s.log[2])) == (ONE, [ONE], [])
+    assert s.tree[2] == s.tree[0]
