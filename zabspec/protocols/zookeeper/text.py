@@ -21,8 +21,11 @@ from zabspec.protocols.zookeeper.storage import *
 from zabspec.protocols.zookeeper.stores import *
 from zabspec.protocols.zookeeper.sync import *
 from zabspec.protocols.zookeeper.threads import *
-from zabspec.protocols.zookeeper.transfers import *
 from zabspec.protocols.zookeeper.writes import *
+
+# isort: split
+# Behind all others, whose actions keep their numbers so.
+from zabspec.protocols.zookeeper.transfers import *
 
 
 def flight(size: Size) -> int:
