@@ -78,7 +78,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
 
 # Variants that are gone: what became of each, as the end of a sentence.
 GONE_VARIANTS: Mapping[str, str] = {
-    "join-acks-proposals": ": zab does that now, without a variant (`acks-ignored` is what it did before)"
+    "join-acks-proposals": ": zab now does that without a variant (`acks-ignored` is the earlier behaviour)"
 }
 
 Json = Any
@@ -137,7 +137,7 @@ def warn(sentence: str, stacklevel: int = 2) -> None:
 
 def is_now(old: str, new: str) -> str:
     """Return the sentence for an old name."""
-    return f"{old} is now {new}; the old name goes in {REMOVED_IN}"
+    return f"{old} is now {new}; the old name will be removed in {REMOVED_IN}"
 
 
 def current_name(module: str, name: str) -> str:
@@ -241,7 +241,7 @@ def current_keys(kind: str, value: Json, name: str = "") -> Json:
             else:
                 del holder[old]
     if said:
-        warn(f"{name or kind}: {', '.join(said)}; the old names go in {REMOVED_IN}", stacklevel=3)
+        warn(f"{name or kind}: {', '.join(said)}; the old names will be removed in {REMOVED_IN}", stacklevel=3)
     return copied
 
 

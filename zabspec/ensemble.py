@@ -109,7 +109,7 @@ def checked(roles: dict[int, str], groups: dict[int, tuple[int, ...]], weights: 
     if not participants:
         raise ConfigError("there is no server that votes: no line like server.1=host:2888:3888")
     if weights and not groups:
-        raise ConfigError("weights are of groups: put all servers into one, like group.1=1:2:3")
+        raise ConfigError("weights need groups: put all servers into one, like group.1=1:2:3")
     for s in [*(m for members in groups.values() for m in members), *weights]:
         if s not in roles:
             raise ConfigError(f"server {s} has a group or a weight but no server.{s} line")
@@ -117,7 +117,7 @@ def checked(roles: dict[int, str], groups: dict[int, tuple[int, ...]], weights: 
             raise ConfigError(f"server {s} is an observer and has a group or a weight")
     alone = [s for s in participants if groups and not any(s in members for members in groups.values())]
     if alone:
-        raise ConfigError(f"server {alone[0]} is in no group, and the others are")
+        raise ConfigError(f"server {alone[0]} is in no group, but the others are")
     return Ensemble(participants, observers, groups, {s: weights.get(s, 1) for s in participants})
 
 

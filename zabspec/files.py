@@ -67,7 +67,9 @@ def place_of(name: str | os.PathLike[str]) -> Path:
     host, _, rest = text[scheme.end() :].partition("/")
     if scheme[1].lower() == "file" and host in ("", "localhost"):
         return Path(unquote("/" + rest))
-    raise Unreadable(errno.EINVAL, "this is an address, and files are read and written on this machine, or on a mount")
+    raise Unreadable(
+        errno.EINVAL, "this is an address, but files are only read and written on this machine or on a mount"
+    )
 
 
 def without_secrets(said: str) -> str:

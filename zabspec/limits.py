@@ -85,4 +85,4 @@ def need_room(size: int = ROOM) -> None:
     try:
         mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
     except OSError as problem:
-        raise MemoryError(f"{size} bytes of address space are not to be had") from problem
+        raise MemoryError(f"{size} bytes of address space are not available") from problem

@@ -76,7 +76,7 @@ class Configuration(Parameters):
         amounts = found.own_budgets(self.budgets or self.roles)
         roles = found.roles(amounts)
         if self.roles not in ("", roles):
-            raise ConfigError(f"the roles are {roles or 'none'} by the budgets, and {self.roles} are given")
+            raise ConfigError(f"by the budgets the roles are {roles or 'none'}, but {self.roles} are given")
         object.__setattr__(self, "budgets", amounts)
         object.__setattr__(self, "roles", roles)
         if not roles:
@@ -120,7 +120,7 @@ class Configuration(Parameters):
             elif name in found.budgets:
                 continue
             elif value and name not in world.budgets:
-                raise ConfigError(f"{flag} is not for {self.protocol}, which speaks over {world.name}")
+                raise ConfigError(f"{flag} is not for {self.protocol}, which uses {world.name}")
             elif value and self.network != budget.network.get(world.name, self.network):
                 raise ConfigError(f"{flag} needs --network {budget.network[world.name]}{budget.why}")
 

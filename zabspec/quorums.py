@@ -102,9 +102,9 @@ def text_of(ensemble: Ensemble) -> str:
     """
     servers = ensemble.participants
     if ensemble.observers:
-        raise ConfigError(f"server {ensemble.observers[0]} is an observer, and every process of a model votes")
+        raise ConfigError(f"server {ensemble.observers[0]} is an observer, but every process of a model votes")
     if len(servers) > MOST:
-        raise ConfigError(f"it has {len(servers)} servers, and a model has at most {MOST} processes")
+        raise ConfigError(f"it has {len(servers)} servers, but a model has at most {MOST} processes")
     return system_of(written(ensemble)).text if ensemble.groups else ""
 
 
@@ -136,14 +136,14 @@ def system_of(text: str) -> QuorumSystem:
     nodes = len(weights) or max(int(m) for members in groups for m in members)
     ensemble = parse("\n".join(lines(nodes, groups, weights)))
     if written(ensemble) != text:
-        raise ConfigError(f"this quorum system is written `{written(ensemble)}`, not `{text}`")
+        raise ConfigError(f"this quorum system must be written `{written(ensemble)}`, not `{text}`")
     if sum(map(abs, ensemble.weights.values())) >= WORD:
         raise ConfigError(f"the weights of `{text}` add up to more than 64 bits hold")
     table = sum(1 << mask for mask in range(1 << nodes) if ensemble.is_quorum(servers_of(mask, nodes)))
     if not table:
         raise ConfigError(f"`{text}` has no quorum, not even all servers: nothing could ever be committed")
     if table & 1:
-        raise ConfigError(f"in `{text}` the empty set is a quorum: a weight below zero makes one of nobody")
+        raise ConfigError(f"in `{text}` the empty set is a quorum, because of a weight below zero")
     return QuorumSystem(nodes, table, text, tuple(ensemble.weights[k] for k in range(1, nodes + 1)))
 
 

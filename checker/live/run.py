@@ -276,8 +276,8 @@ class LiveRun:
 def moves_of(code: LiveCode) -> list[tuple[int, int]]:
     """Return the renamings under which a state is entered, each with the process that is named in it.
 
-    If renaming changes nothing (docs/live.md), the named process becomes process 0; if only some renamings change
-    nothing, it becomes the first that these can map it to.
+    If renaming changes nothing (docs/explanation/liveness.md), the named process becomes process 0; if only some
+    renamings change nothing, it becomes the first that these can map it to.
     """
     nodes = range(code.nodes)
     if not code.phase.names_one:

@@ -127,7 +127,7 @@ def test_what_a_table_does_not_say_is_said_of_its_graph() -> None:
     assert graph.graph["incomplete"] == ""
     rows[at[0]]["process"] = None
     graph = graph_of(events_of_rows(columns_of(rows), "a table", frozenset()))
-    assert "1 broadcast of a process that is not known" in graph.graph["incomplete"]
+    assert "1 broadcast of an unknown process" in graph.graph["incomplete"]
     node = next(n for n, d in graph.nodes(data=True) if d["kind"] == ABCAST)
     assert "process" not in graph.nodes[node]
     rows[at[1]]["identity"] = None

@@ -46,6 +46,7 @@ def test_a_record_of_real_servers_is_explained(tmp_path: Path) -> None:
     assert (done.unjudged, done.broken, done.lost) == (0, {}, [])
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("how", TAMPERED)
 def test_a_tampered_record_is_refuted_where_it_is_wrong(how: str, tmp_path: Path) -> None:
     lines = sample()
@@ -63,6 +64,7 @@ def test_a_trunc_is_explained(tmp_path: Path) -> None:
     assert (done.verdict, done.syncs, done.broken, done.unjudged) == (EXPLAINED, {"DIFF": 3, "TRUNC": 1}, {}, 0)
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("how", SYNCS)
 def test_a_tampered_transfer_is_refuted_where_it_is_wrong(how: str, tmp_path: Path) -> None:
     name, change = SYNCS[how]

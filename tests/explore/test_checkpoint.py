@@ -55,6 +55,7 @@ def whole() -> tuple[Any, ...]:
     return figures(explored(None))
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("depth", [0, 7, 30])
 def test_what_goes_on_from_a_checkpoint_counts_what_one_run_does(tmp_path: Path, depth: int) -> None:
     folder = tmp_path / "kept"
@@ -184,6 +185,7 @@ def asked(*words: str) -> Result:
     return CliRunner().invoke(main, [*WORDS, *words], prog_name="zabcheck")
 
 
+@pytest.mark.slow(seconds=2)
 def test_the_command_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     folder = str(tmp_path / "kept")
     first = asked("--checkpoint", folder, "--max-states", "500")

@@ -193,6 +193,7 @@ class Looking(DeliveryModel):
         return (*super().observing, looking_at_deliveries)
 
 
+@pytest.mark.slow(seconds=1)
 def test_what_a_step_says_may_decide_nothing() -> None:
     code = Narrowing(Looking(TWO), judged("zab"), False, ())
     assert "delivered_now" in code.classes.why_not

@@ -127,6 +127,7 @@ def test_every_wrong_merge_is_caught() -> None:
         assert inconsistent(made, labels, [one if c == other else c for c in classes]), (one, other)
 
 
+@pytest.mark.slow(seconds=1)
 def test_without_labels_everything_is_one_but_for_what_the_protocol_sees() -> None:
     """What tells classes apart are properties: blind to them, only what is raw and what breaks at once is left."""
     code, plan, made, labels = automaton(ONE)
@@ -535,6 +536,7 @@ def test_a_question_is_asked_once_and_in_one_order() -> None:
     assert partly.choice("a", True, True) is True
 
 
+@pytest.mark.slow(seconds=1)
 def test_what_is_not_followed_is_kept_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     left("durability", [with_delivered(0)])  # the code is made, and cached, as it is
     monkeypatch.setattr("checker.explore.partly.MOST_WAYS", 1)

@@ -178,6 +178,7 @@ def test_the_recorded_expectations_say_what_asks_completely(tmp_path: Path, monk
     assert run(*command.split()[1:]).stdout.startswith("holds: 21 properties, each put to the test; ")
 
 
+@pytest.mark.slow(seconds=1)
 def test_steps_are_too_few_only_where_more_would_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one transaction no number of steps shows two of one epoch: the bounds are too small, and not the depth."""
     monkeypatch.chdir(tmp_path)

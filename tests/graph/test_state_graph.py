@@ -51,6 +51,7 @@ def in_python(configuration: Configuration, depth: int | None) -> nx.DiGraph[int
     return graph
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(
     ("configuration", "depth"),
     [

@@ -516,6 +516,7 @@ def test_what_goes_back(before: tuple[int, ...], after: tuple[int, ...], back: b
     assert Watched.beginning(1).names["tree_goes_back"](*words) == back
 
 
+@pytest.mark.slow(seconds=1)
 def test_any_three_of_four_may_be_the_ones() -> None:
     s = Watched.beginning(4)
     a, b, c = s.abcast(0, 1), s.abcast(0, 1), s.abcast(0, 1)

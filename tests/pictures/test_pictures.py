@@ -324,7 +324,7 @@ def test_a_trace_is_one_line_and_a_notebook_shows_its_picture() -> None:
     said = f"one-leader-an-epoch is violated after {count} steps; zab with equal-epoch, 3 processes"
     assert repr(trace) == f"<Trace: {said}>"
     plain = replace(trace, property_name="")
-    assert "the premise of x is first reached after 1 step;  " in repr(
+    assert "the premise of x is first reached after 1 step; " in repr(
         replace(plain, premise_of="x", steps=trace.steps[:1])
     )
     assert "a run of 0 steps; " in repr(replace(plain, steps=()))

@@ -171,6 +171,7 @@ EXPLORES = (
 )
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_plain_exploration_imports_nothing_that_it_does_not_need() -> None:
     """It starts in a quarter of a second: `python -X importtime` says what takes how long."""
     program = EXPLORES + "print(*sys.modules, sep='\\n', file=sys.stderr)\n"

@@ -195,5 +195,5 @@ def test_a_counterexample_in_a_terminal_state_is_shortened_and_stays_one() -> No
 
 
 def test_what_cannot_be_asked_is_refused() -> None:
-    with pytest.raises(ConfigError, match="ladis says itself whom its oracle may name"):
+    with pytest.raises(ConfigError, match="ladis restricts its oracle itself"):
         Run(seed=1, protocol="ladis", oracle="lab")

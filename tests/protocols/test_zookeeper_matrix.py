@@ -25,6 +25,7 @@ CELLS = len(BUGS) * len(RELEASES)
 RECORDED = tomllib.loads((Path(__file__).parents[2] / "docs/explanation/zookeeper-releases.toml").read_text())
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_run_goes_on_where_one_was_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     asked: list[str] = []
 

@@ -556,7 +556,7 @@ def test_every_property_says_a_sentence_beside_each_false() -> None:
 def test_a_property_that_holds_has_no_reason() -> None:
     with pytest.raises(TraceError, match="nothing in the last state violates"):
         why(of_states(history()), "agreement")
-    with pytest.raises(TraceError, match="there is no step"):
+    with pytest.raises(TraceError, match="the run has no step"):
         why(of_states(history()), "invariant-1")
     assert why(plain()) == ""
 

@@ -86,6 +86,7 @@ def test_show_writes_stretches() -> None:
     assert [row[-1] for row in rows[1:]] == [both, "zab-0..8 <1,1..9>", both]
 
 
+@pytest.mark.slow(seconds=1)
 def test_on_a_terminal_a_line_ends() -> None:
     first, second = pty.openpty()
     done = subprocess.run([*COMMAND, *SEVEN], stdout=second, check=False)

@@ -476,7 +476,7 @@ def test_what_bounded_checking_breaks_is_said(monkeypatch: pytest.MonkeyPatch):
     other = clause_named("integrity")
     said = z3_answers(Configuration(), [p, other], 1.0, 1)
     assert said["agreement"].text == "holds for 11 steps, violated beyond: `zabcheck bmc --depth 12` finds it"
-    assert said["integrity"].text == "bounded to 11 steps"
+    assert said["integrity"].text == "holds for 11 steps"
     monkeypatch.setattr("checker.symbolic.bmc.check", lambda *_: Bounded(60, left_range="x would leave its range"))
     assert z3_answers(Configuration(), [p], 1.0, 1)["agreement"].text == "undecided"
 

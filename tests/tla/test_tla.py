@@ -163,6 +163,7 @@ def test_a_module_has_the_text_s_own_names_and_says_what_they_are() -> None:
     )
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_step_that_may_choose_is_done_once_where_it_does_not() -> None:
     """TLC would do it for every choice that there could be: `first` says whether there is one."""
     text = module(**{**TINY, "nodes": 3}).text

@@ -43,6 +43,7 @@ NEVER = "log write fails"
 UNSEEN = "WRITTEN"  # what the text puts into a channel, and no connection carries
 SYNCHRONIZES = ("DIFF", "TRUNC", "SNAP")
 PROPOSE, COMMITS, SYNCS, STALE = "propose", "commit thread", "sync thread", "sync thread of an earlier term"
+SNAPS = "send SNAP"
 
 
 class TooMany(Exception):
@@ -141,6 +142,7 @@ class Search:
         self.unseen_up, self.unseen_down = places["unseen_up"].base, places["unseen_down"].base
         self.link, self.connection = places["link"].base, places["connection"].base
         self.acts = [(k, name) for k, name in enumerate(text.actions) if name != NEVER]
+        self.snaps = text.actions.index(SNAPS)
         self.nodes = [Node(text.begin())]
         self.started: set[int] = set()
         self.dying: set[int] = set()
@@ -205,6 +207,7 @@ class Search:
     def take(self, s: Unbounded, word: int) -> Unbounded | None:
         """Return the state after a step, or None if the step meets a run-time error."""
         kind, a, b = word >> 24 & 255, word >> 16 & 255, word >> 8 & 255
+        is_snap = kind == ACTION and word & 255 == self.snaps
         out = s.copy()
         self.looked += 1
         try:
@@ -216,7 +219,7 @@ class Search:
             if before[self.down + f] is not after[self.down + f]:
                 took = kind == TO_FOLLOWER and a == f
                 self.sent(before, after, self.down + f, self.unseen_down + f, took)
-                if kind == TO_LEADER and b == f and not self.may_be_seen(s, out, f, a):
+                if ((kind == TO_LEADER and b == f) or is_snap) and not self.may_be_seen(s, out, f, a):
                     return None
         for k in range(n * n):
             if before[self.up + k] is not after[self.up + k]:
@@ -240,7 +243,7 @@ class Search:
         c, unseen = s.connection[f][l], s.slots[self.unseen_down + f]
         if s.phase[l] != SERVING or unseen or c == self.at_hand or s.slots[self.down + f]:
             return True
-        if s.slots[self.up + f * self.n + l][0].kind.name != "ACKEPOCH":
+        if f not in s.answered[l] and s.slots[self.up + f * self.n + l][0].kind.name != "ACKEPOCH":
             return True
         ahead = self.sent_down.get(c, [])
         first = bisect_left(ahead, self.position)
@@ -611,8 +614,10 @@ class Search:
         return leaves_out
 
     def is_greeted(self, s: Unbounded, l: int) -> bool:
-        """Return whether a leader has an unread ACKEPOCH that was seen."""
+        """Return whether an ACKEPOCH was seen that a leader has not read, or has not sent the SNAP for."""
         for f in range(self.n):
+            if f in s.answered[l]:
+                return True
             at = f * self.n + l
             seen = s.slots[self.up + at][: len(s.slots[self.up + at]) - s.slots[self.unseen_up + at]]
             if any(m.kind.name == "ACKEPOCH" for m in seen):

@@ -66,16 +66,16 @@ def check_drift(name: str, declared: Declaration, actions: Iterable[Action]) -> 
             said = f"drift={drift!r} names no budget: declare(..., budgets={{{drift!r}: 1}}) says how large it is"
             raise misdeclared(name, at, said)
         if any(a.budget == drift for a in actions):
-            said = f"drift={drift!r} is a budget that steps spend: name one that is for drift alone"
+            said = f"drift={drift!r} is a budget that steps spend: name one that is only for drift"
             raise misdeclared(name, at, said)
     elif not isinstance(drift, int) or isinstance(drift, bool) or not 0 <= drift <= MOST_DRIFT:
-        said = f"drift is 0 to {MOST_DRIFT}, by how many ticks clocks may differ, or the name of a budget"
+        said = f"drift is 0 to {MOST_DRIFT}, the number of ticks by which clocks may differ, or the name of a budget"
         raise misdeclared(name, at, f"{said}, not {drift!r}")
     if declared.world == CONNECTIONS:
-        raise misdeclared(name, at, "clocks are over datagrams: leave out drift, or world")
+        raise misdeclared(name, at, "clocks need datagrams: omit drift, or world")
     for a in actions:
         if a.name == STEP:
-            said = f"two steps are called {STEP}, by which time passes: call yours something else"
+            said = f"two steps are called {STEP}, the step by which time passes: rename yours"
             raise misdeclared(name, ("function", a.function.__name__), said)
 
 
@@ -119,14 +119,16 @@ def check_clocks(name: str, declared: Declaration, fields: Iterable[Field]) -> N
     for f in there:
         what, at = ("lease" if f.lasts or f.ends else "clock"), ("field", f.name)
         if declared.drift is None:
-            said = "declare(..., drift=0) says by how many ticks the clocks of processes may differ"
-            raise misdeclared(name, at, f"{what} {f.name} counts ticks, and nothing says how clocks go: {said}")
+            said = "declare(..., drift=0) sets by how many ticks the clocks of processes may differ"
+            raise misdeclared(name, at, f"{what} {f.name} counts ticks, but the declaration has no drift: {said}")
         if f.lasts and reset(f) is None:
-            said = "a number, a truth value, a process or a set of processes, which goes back to how it begins"
-            raise misdeclared(name, at, f"lease {f.name} is of a {type(f.kind).__name__}, and a lease is of {said}")
+            said = "a number, a truth value, a process or a set of processes, which is reset to its initial value"
+            raise misdeclared(
+                name, at, f"lease {f.name} is of a {type(f.kind).__name__}, but a lease can only be of {said}"
+            )
     if declared.drift is not None and not there:
-        said = "clock(...) or lease(...) in state(size) declares what counts ticks"
-        raise misdeclared(name, ("argument", "drift"), f"drift={declared.drift!r}, and there is no clock: {said}")
+        said = "declare a clock(...) or lease(...) in state(size)"
+        raise misdeclared(name, ("argument", "drift"), f"drift={declared.drift!r}, but there is no clock: {said}")
 
 
 def refuse_unset(name: str, fields: Iterable[Field], assigned: Collection[str], asks: Place | None) -> None:
@@ -147,7 +149,7 @@ def refuse_unset(name: str, fields: Iterable[Field], assigned: Collection[str], 
     for f in fields:
         if f.clock and f.name not in assigned:
             if f.ends:
-                said = f"nothing sets s.{f.name}[p]: lease {f.ends} is given no time, so that it never ends"
+                said = f"nothing sets s.{f.name}[p]: lease {f.ends} is given no time, so it never ends"
                 raise misdeclared(name, ("field", f.ends), said)
             raise misdeclared(name, ("field", f.name), f"nothing sets s.{f.name}[p]: clock {f.name} never runs")
 

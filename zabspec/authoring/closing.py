@@ -288,12 +288,12 @@ class Body:
             return replace(at, closed=True, fresh="")
         if called == "forget":
             if self.walk.volatile and not at.closed:
-                raise self.fail(node, f"{' and '.join(self.walk.volatile)} may be forgotten with a connection open")
+                raise self.fail(node, f"{' and '.join(self.walk.volatile)} may be reset with a connection open")
             leader = "" if "leader" in self.walk.volatile else at.leader
             return replace(at, leader=leader, working=at.working and "role" not in self.walk.volatile)
         whom = self.names.get(node.args[2].id, "") if isinstance(node.args[2], ast.Name) else ""
         if not (at.closed and at.working and whom and whom == at.fresh == at.leader):
-            raise self.fail(node, "it connects to one that it does not yet follow, or was not told to follow")
+            raise self.fail(node, "it connects to a process that it does not yet follow, or that no oracle named")
         return replace(at, closed=False, fresh="")
 
 

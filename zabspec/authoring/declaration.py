@@ -131,7 +131,7 @@ class Size:
             ConfigError: the model counts no majorities.
         """
         if self.least:
-            raise ConfigError("--quorums: size.majority is of majorities; size.smallest_quorum is of any system")
+            raise ConfigError("--quorums: size.majority is only for majorities; use size.smallest_quorum")
         return self.nodes // 2 + 1
 
     @property
@@ -174,7 +174,7 @@ def OneOf(*names: str) -> Int:
         ProtocolError: there are no names, or one twice.
     """
     if not names or len(set(names)) < len(names):
-        raise ProtocolError(f"OneOf{names!r} needs names, each once")
+        raise ProtocolError(f"OneOf{names!r} needs distinct names")
     return Int(0, len(names) - 1, names=names)
 
 
@@ -190,7 +190,7 @@ def Maybe(kind: Int) -> OptionalInt:
         ProtocolError: a value of that kind cannot be optional.
     """
     if type(kind) is not Int or kind.lo != 0 or kind.members:
-        more = ": a process is optional as it is, by NOBODY" if isinstance(kind, NodeId) else ""
+        more = ": a process is already optional, by NOBODY" if isinstance(kind, NodeId) else ""
         given = type(kind).__name__ + (f"({kind.lo}, {kind.hi})" if type(kind) is Int else "")
         raise ProtocolError(f"Maybe takes numbers from 0 on, as Int(0, 3) or OneOf(...), not {given}{more}")
     return OptionalInt(NOTHING, kind.hi, kind.widen, ("NOTHING", *kind.names) if kind.names else ())
@@ -380,7 +380,7 @@ def mark_step(function: Callable[..., Any], mark: str, made: object) -> None:
     """
     if not vars(function).keys().isdisjoint(("made_action", "made_change")):
         said = f"{function.__name__} is marked as a step twice: mark two functions"
-        raise ProtocolError(f"{said}, which may call one that both share")
+        raise ProtocolError(f"{said}, which may share a third")
     vars(function)[mark] = made
 
 
@@ -414,13 +414,15 @@ def check_fairness(fair: object, fair_to: object, budget: str) -> None:
         ProtocolError: it is invalid.
     """
     if fair not in (True, False, WEAK, STRONG) or not isinstance(fair, bool | str):
-        raise ProtocolError(f'fair is "weak", "strong" or False (it need not be done), not {fair!r}')
+        raise ProtocolError(f'fair is "weak", "strong" or False (it may never be taken), not {fair!r}')
     if fair_to not in ("process", "action"):
-        raise ProtocolError(f'fair_to is "process" (each does it) or "action" (some process does), not {fair_to!r}')
+        raise ProtocolError(
+            f'fair_to is "process" (each process takes it) or "action" (some process takes it), not {fair_to!r}'
+        )
     if budget and (isinstance(fair, str) or fair_to == "action"):
-        raise ProtocolError(f"what costs a budget never needs to be done: without {budget} it could be fair")
+        raise ProtocolError(f"a step that costs a budget need not be taken: without {budget} it could be fair")
     if not fair and fair_to == "action":
-        raise ProtocolError('fair=False says that it need not be done, and fair_to="action" that some process does it')
+        raise ProtocolError('fair=False contradicts fair_to="action": the first means that no process need take it')
 
 
 @overload
@@ -642,7 +644,7 @@ def safety(
     """
     marked_bare("safety", bare)
     if witness is None:
-        raise ProtocolError("a property has a witness, which says whether a state puts it to the test: witness=...")
+        raise ProtocolError("a property needs a witness, which decides whether its premise is true: witness=...")
 
     def mark(function: Looks) -> Looks:
         if over not in (STATE, HISTORY, STEP):

@@ -103,12 +103,12 @@ def _from_file(path: Path) -> tuple[ModuleType, list[str], Named]:
         code = compile(text, file, "exec", dont_inherit=True)
     except SyntaxError as problem:
         line, column = problem.lineno or 1, max(0, (problem.offset or 1) - 1)
-        said = f"{path}:{line}: this is no Python: {problem.msg}"
+        said = f"{path}:{line}: this is not Python: {problem.msg}"
         raise ProtocolError(said, Place(file, line, column, column + 1)) from None
     except ProtocolError:
         raise
     except ValueError as problem:
-        raise ProtocolError(f"{path} is no Python: {problem}") from None
+        raise ProtocolError(f"{path} is not Python: {problem}") from None
     module = ModuleType(name)
     module.__file__ = file
     linecache.checkcache(file)
@@ -264,7 +264,7 @@ def origin_of(name: str) -> str:
 def failed(said: str, file: str, problem: BaseException) -> ProtocolError:
     """Return the error for what went wrong while a source was read, with the responsible line."""
     if isinstance(problem, SyntaxError):
-        return ProtocolError(f"{problem.filename or said}:{problem.lineno or 1}: this is no Python: {problem.msg}")
+        return ProtocolError(f"{problem.filename or said}:{problem.lineno or 1}: this is not Python: {problem.msg}")
     if isinstance(problem, ProtocolError) and ":" in str(problem).split(" ")[0]:
         return ProtocolError(str(problem))
     lines = [f.lineno for f in traceback.extract_tb(problem.__traceback__) if f.filename == file and f.lineno]
@@ -315,7 +315,7 @@ def check_plain_names(name: str, file: str, tree: ast.Module) -> None:
                 used = sorted({x.attr for x in ast.walk(tree) if is_of(x, module)})
                 said = f"import it by its name, as `from zabcheck.language import {', '.join(used)}`"
                 raise ProtocolError(
-                    f"{name}:{place.line}: {module}.{node.attr} is no word of the language: {said}", place
+                    f"{name}:{place.line}: {module}.{node.attr} is not a word of the language: {said}", place
                 )
 
 

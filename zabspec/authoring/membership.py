@@ -42,7 +42,7 @@ def check_membership(
     given, at = declared.members, ("argument", "members")
     if given is None:
         for a in marked:
-            said = "declare(..., members=2) says how many processes are members at the beginning"
+            said = "declare(..., members=2) sets how many processes are initially members"
             mark = "@joins" if a.joins else "@leaves"
             raise misdeclared(name, ("function", a.function.__name__), f"{a.name} is marked {mark}: {said}")
         return
@@ -53,16 +53,16 @@ def check_membership(
         if role and role not in declared.roles:
             raise misdeclared(name, at, f"members: there is no role {role!r}; there are {', '.join(declared.roles)}")
         if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-            raise misdeclared(name, at, f"members is how many processes are members at the beginning, not {count!r}")
+            raise misdeclared(name, at, f"members is the number of initial members, not {count!r}")
     if not marked:
-        raise misdeclared(name, at, f"members={given!r}, and nothing is marked @joins or @leaves")
+        raise misdeclared(name, at, f"members={given!r}, but nothing is marked @joins or @leaves")
     for what, there in (
         ('world="connections"', declared.world == CONNECTIONS),
         ("transactions", declared.transactions),
         ("a function is_down", "is_down" in functions),
     ):
         if there:
-            raise misdeclared(name, at, f"members and {what}: {WITHOUT}, or leave out members")
+            raise misdeclared(name, at, f"members and {what}: {WITHOUT}, or omit members")
 
 
 def begun_with(declared: Declaration) -> Mapping[str, int] | None:
@@ -80,7 +80,7 @@ def check_counts(name: str, declared: Declaration, size: Size) -> None:
     for role, count in (begun_with(declared) or {}).items():
         there = size.budgets[role] if role else size.nodes
         if count > there:
-            said = f"members are {count} at the beginning, and there are {there} processes"
+            said = f"{count} initial members, but there are {there} processes"
             raise misdeclared(name, ("argument", "members"), f"{said}{f' of role {role}' if role else ''}")
 
 
@@ -107,13 +107,13 @@ def check_sizes(name: str, fields: Iterable[Field], begins: Iterable[FunctionTyp
     """
     for f in fields:
         if f.name in (MEMBERS, DEPARTED):
-            raise misdeclared(name, ("field", f.name), f"field {f.name}: the world has one: call it something else")
+            raise misdeclared(name, ("field", f.name), f"field {f.name}: the world has one: rename it")
         if f.disk:
-            raise misdeclared(name, ("field", f.name), f"{f.name} is on a disk: {WITHOUT}, or leave out members")
+            raise misdeclared(name, ("field", f.name), f"{f.name} is on a disk: {WITHOUT}, or omit members")
     for function in begins:
         if "send" in function.__code__.co_names or not CHOICES.isdisjoint(function.__code__.co_names):
             line = function.__code__.co_firstlineno
-            said = "on_start runs of every process, member or not, and may not send: a member begins by an action"
+            said = "on_start runs for every process, member or not, and cannot send: a member starts with an action"
             raise ProtocolError(f"{name}:{line}: {said}, and one that joins in @joins")
 
 

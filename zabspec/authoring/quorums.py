@@ -43,7 +43,7 @@ def system_for(text: str, nodes: int | None) -> tuple[str, int | None]:
     except NoSystem as problem:
         raise ConfigError(f"--quorums: {problem}") from None
     if nodes is not None and nodes != servers:
-        raise ConfigError(f"--quorums is a system of {servers} servers, and --nodes is {nodes}")
+        raise ConfigError(f"--quorums is a system of {servers} servers, but --nodes is {nodes}")
     return text, servers
 
 
@@ -80,7 +80,7 @@ def check_quorums(
             place = Place(function.__code__.co_filename, line)
             raise ProtocolError(
                 f"--quorums: {relative(place.file)}:{line}: {function.__name__} {what}, and may count majorities by "
-                "hand: let it call is_quorum(s, members), which counts as the system does",
+                f"hand: call is_quorum(s, members), which uses the quorum system",
                 place,
             )
     if not elects and not any("is_quorum" in f.__code__.co_names for f in theirs):
@@ -134,7 +134,7 @@ def counted(function: FunctionType, sets: set[str]) -> Iterator[tuple[int, str]]
             case ast.Call(func=ast.Name(id="len"), args=[of]) if id(part) not in tests and (
                 isinstance(of, ast.SetComp) or root(of) in (sets if isinstance(root_of(of), ast.Attribute) else members)
             ):
-                yield part.lineno, "asks how large a set of processes is"
+                yield part.lineno, "uses the size of a set of processes"
             case ast.For() if over_processes(part, sets | members):
                 for line in growing(part):
                     yield line, "counts in a loop over processes"

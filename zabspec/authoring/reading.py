@@ -134,7 +134,7 @@ HOOKS = (
 )
 # Hooks that look, and write nothing.
 LOOKING = frozenset(n for n in HOOKS if vars(actor)[n].__annotations__["return"] != "None")
-NOT_ASKED = "starts_at_once is not asked where is_down is a function of the file: on_crash says how a process is then"
+NOT_ASKED = "starts_at_once is ignored if is_down is a function of the file: on_crash sets the state after a crash"
 # Hooks that are of the world: they may look at every process, as no handler does.
 OVERSEEING = {"oracle_may_name"}
 ACTING = HOOKS - OVERSEEING
@@ -142,8 +142,8 @@ OWN_TEXTS = "zabspec.protocols."  # in packages below: texts of this project, of
 BUILT_IN = "no-runtime-error"  # the property that every protocol has
 # Arguments that a protocol of somebody's own has not, and what to do instead.
 OF_OURS = {
-    "shared_names": "leave it out",
-    "extends": "leave it out",
+    "shared_names": "omit it",
+    "extends": "omit it",
     "progress": "mark functions of the file with @progress",
 }
 ONLY_END = {LEADER: "leader", FOLLOWER: "follower"}  # as a message says it
@@ -337,14 +337,17 @@ class ProtocolSource:
             self._check_members(("field", f.name), f.kind)
             self._check_reading(f)
             if f.disk and self.keeps_down:
-                said = f"{f.name} is on a disk, and is_down is a function of the file: let the world keep who is down"
+                said = (
+                    f"{f.name} is on a disk, and is_down is a function of the file: let the world track which "
+                    f"processes are down"
+                )
                 raise misdeclared(self.name, ("field", f.name), said)
             if f.disk and isinstance(f.kind, Seq) and f.kind.bag:
-                said = f"{f.name} is a bag on a disk, where each write replaces what was there: keep a sequence"
+                said = f"{f.name} is a bag on a disk, where each write replaces the previous value: keep a sequence"
                 raise misdeclared(self.name, ("field", f.name), said)
             if f.disk and self.elects_by_choice:
                 raise ProtocolError(
-                    f"{self.elects_by_choice}: what is elected inside which processes fail may not choose"
+                    f"{self.elects_by_choice}: a function within an election in which processes can fail cannot choose"
                 )
         numbers = {f.name for f in fields if isinstance(f.kind, Int)}
         for shown in self.observations.values():
@@ -359,12 +362,12 @@ class ProtocolSource:
                 self._check_members(("part", message.name, name), kind)
         for name in self.declared.ignored:
             if name not in {m.name for m in messages}:
-                said = f"{name!r} is declared ignored, and messages(size) has no such message"
+                said = f"{name!r} is declared ignored, but messages(size) has no such message"
                 raise misdeclared(self.name, ("argument", "ignored"), said)
         for name, function in self.receipts.items():
             if name not in {m.name for m in messages}:
                 place = Place(function.__code__.co_filename, function.__code__.co_firstlineno)
-                said = f"{function.__name__} receives {name}, which messages(size) has not"
+                said = f"{function.__name__} receives {name}, which messages(size) does not have"
                 raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
 
     def _asked(self, what: str, make: Callable[[Size], Iterable[Any]], size: Size, kind: type) -> list[Any]:
@@ -396,7 +399,7 @@ class ProtocolSource:
         """
         known = vars(self.module).get(message)
         if isinstance(known, MessageName) and known.name != message:
-            said = f'{message} = MessageName("{known.name}") names no message {message}: give both one name'
+            said = f'{message} = MessageName("{known.name}") names no message {message}: use one name for both'
             raise misdeclared(self.name, ("constant", message), said)
 
     def _check_parts_said(self, message: Message) -> None:
@@ -409,7 +412,7 @@ class ProtocolSource:
         parts = known.parts if isinstance(known, MessageName) else None
         if parts is not None and set(parts) != set(message.fields):
             has = ", ".join(message.fields) or "none"
-            said = f"class {message.name} has the fields {', '.join(parts) or 'none'}, and the message {has}"
+            said = f"class {message.name} has the fields {', '.join(parts) or 'none'}, but the message has {has}"
             raise misdeclared(self.name, ("message", message.name), f"{said}: make them alike")
 
     def _check_annotated(self, fields: Iterable[Field], types: Mapping[str, Any]) -> None:
@@ -433,14 +436,14 @@ class ProtocolSource:
             if not said[name].startswith(entries) or (not entries and said[name].startswith("Each[")):
                 told = f"is {told_of(entries)}"
                 raise misdeclared(
-                    self.name, ("field", name), f"class State says {name}: {said[name]}, and {name} {told}"
+                    self.name, ("field", name), f"class State declares {name}: {said[name]}, but {name} {told}"
                 )
         budgets = {f"{budget}_left" for budget in self.budgets}
         budgets |= {MEMBERS, DEPARTED} if self.declared.members is not None else set()
         for name in said:
             if name not in wanted and name.islower() and name not in budgets:
                 raise misdeclared(
-                    self.name, ("function", "state"), f"class State says {name}, which state(size) has not"
+                    self.name, ("function", "state"), f"class State has {name}, which state(size) does not have"
                 )
 
     def _check_record(self, name: str, parts: tuple[str, ...], kind: object) -> None:
@@ -451,11 +454,13 @@ class ProtocolSource:
         """
         if not isinstance(kind, Record):
             made = f'{{"{name}": Record("{name}", ...)}}'
-            said = f"{name} is no record of types(size): declare(..., types=...) names what makes {made}"
+            said = (
+                f"{name} is not a record of types(size): declare(..., types=...) names the function that makes {made}"
+            )
             raise misdeclared(self.name, ("class", name), said)
         if set(parts) != set(kind.fields):
             has = ", ".join(kind.fields) or "none"
-            said = f"class {name} has the fields {', '.join(parts) or 'none'}, and the record {has}"
+            said = f"class {name} has the fields {', '.join(parts) or 'none'}, but the record has {has}"
             raise misdeclared(self.name, ("class", name), f"{said}: make them alike")
 
     def _check_reading(self, f: Field) -> None:
@@ -466,9 +471,7 @@ class ProtocolSource:
         except (IndexError, KeyError, ValueError, AttributeError):
             said = ""
         if f.reading and not all(number in said for number in numbers):
-            wrong = (
-                f"reading={f.reading!r} of {f.name} has to have {{}} for each of its numbers, which are {len(f.axes)}"
-            )
+            wrong = f"reading={f.reading!r} of {f.name} needs {{}} for each of its numbers, which are {len(f.axes)}"
             raise misdeclared(self.name, ("field", f.name), wrong)
 
     def _check_timers(self, fields: Iterable[Field]) -> None:
@@ -481,12 +484,15 @@ class ProtocolSource:
                 there = (
                     f"there are {', '.join(timers)}" if timers else 'timer("name", "doc") in state(size) declares one'
                 )
-                raise misdeclared(self.name, at, f"{a.timer} is no timer; {there}")
+                raise misdeclared(self.name, at, f"{a.timer} is not a timer; {there}")
             if f is not None and f.of and type_name(f.of) != a.role:
-                said = f"{f.name} is a timer of role {f.of}, and {a.function.__name__} is not: annotate its process so"
+                said = (
+                    f"{f.name} is a timer of role {f.of}, but {a.function.__name__} is not: annotate its process "
+                    f"with that role"
+                )
                 raise misdeclared(self.name, at, said)
         for name in timers.keys() - {a.timer for a in self.actions}:
-            said = f'nothing is marked @fires("{name}"): timer {name} is armed in vain'
+            said = f'nothing is marked @fires("{name}"), so timer {name} never fires'
             raise misdeclared(self.name, ("field", name), said)
 
     def _check_members(self, what: tuple[str, ...], kind: Kind) -> None:
@@ -496,7 +502,7 @@ class ProtocolSource:
             return
         if held.lo < 0 or held.hi >= 1 << len(held.members) or len(set(held.members)) < len(held.members):
             said = f"members= of {what[-1]} name {len(held.members)} bits of {held.lo}..{held.hi}: "
-            raise misdeclared(self.name, what, f"{said}name each, by a name of its own")
+            raise misdeclared(self.name, what, f"{said}give each a distinct name")
 
     def _check_names(self, f: Field) -> None:
         kinds = [f.kind, f.kind.element] if isinstance(f.kind, Seq) else [f.kind]
@@ -575,7 +581,7 @@ class ProtocolSource:
             known = {name for f in own for name in (f.__name__, *f.__code__.co_names)}
             for name in sorted(known & mine.keys()):
                 place = Place(mine[name].__code__.co_filename, mine[name].__code__.co_firstlineno)
-                said = f"the world has a {name} of its own: call yours something else"
+                said = f"the world has a {name} of its own: rename yours"
                 raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
 
     def world(
@@ -636,13 +642,11 @@ class ProtocolSource:
         for f in functions:
             if f.__name__ in kept:
                 place = Place(f.__code__.co_filename, f.__code__.co_firstlineno)
-                said = f"the world has a {f.__name__} of its own: call yours something else"
+                said = f"the world has a {f.__name__} of its own: rename yours"
                 raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
         for m in union.messages:
             if m.name in kept:
-                raise ProtocolError(
-                    f"{self.name}: the world has a {m.name} of its own: call your message something else"
-                )
+                raise ProtocolError(f"{self.name}: the world has a {m.name} of its own: rename your message")
 
 
 def read_source(name: str) -> ProtocolSource:
@@ -772,7 +776,7 @@ class _Reader:
         for variant in given:
             if not isinstance(variant, Variant):
                 raise misdeclared(
-                    self.name, ("argument", "variants"), f"variants are Variant(...), and {variant!r} is none"
+                    self.name, ("argument", "variants"), f"variants must be Variant(...), and {variant!r} is not"
                 )
             if variant.name in out:
                 said = f"two variants are called {variant.name}"
@@ -820,17 +824,19 @@ class _Reader:
                 what = f"variant {variant.name}"
                 if not isinstance(function, FunctionType):
                     raise misdeclared(
-                        self.name, ("variant", variant.name), f"{what}: what stands in for {stood} is no function"
+                        self.name, ("variant", variant.name), f"{what}: the replacement of {stood} is not a function"
                     )
                 if stood not in self.functions and stood not in HOOKS:
-                    raise self.fail(function, f"{what}: there is no function {stood} to stand in for")
+                    raise self.fail(function, f"{what}: there is no function {stood} to replace")
                 claim = getattr(self.functions.get(stood), "claim", None)
                 if stood == "starts_at_once" and "is_down" in self.functions:
                     raise self.fail(function, f"{what}: {NOT_ASKED}")
                 if stood == "is_down" and stood not in self.functions:
                     raise self.fail(function, f"{what}: there is no function is_down: the world keeps who is down")
                 if claim is not None:
-                    raise self.fail(function, f"{what} changes the property {claim.name}, and not what is judged by it")
+                    raise self.fail(
+                        function, f"{what} changes the property {claim.name}, not the protocol that it checks"
+                    )
                 self.check_signature(what, stood, function)
 
     def check_signature(self, what: str, stood: str, function: FunctionType) -> None:
@@ -843,7 +849,7 @@ class _Reader:
         signatures = [(self.annotations(f), self.returned(f) or "None") for f in (original, function)]
         if signatures[0] != signatures[1]:
             wanted, given = (f"({', '.join(kinds)}) -> {returns}" for kinds, returns in signatures)
-            said = f"{function.__name__} is {given}, and {stood}, for which it stands in, is {wanted}"
+            said = f"{function.__name__} is {given}, but {stood}, which it replaces, is {wanted}"
             raise self.fail(function, f"{what}: {said}: make them alike")
 
     def text(self) -> ProtocolSource:
@@ -952,7 +958,7 @@ class _Reader:
                     )
                 if hook in self.functions:
                     raise self.fail(
-                        self.functions[hook], f"{hook} is of all processes, and {function.__name__} of some"
+                        self.functions[hook], f"{hook} is for all processes, but {function.__name__} only for some"
                     )
                 out.setdefault(hook, {})[kind] = function.__name__
         return out
@@ -1041,7 +1047,7 @@ class _Reader:
         begins = [f for n, f in self.functions.items() if n == "on_start"]
         for f in self.reached([*begins, *starts]):
             if not CHOICES.isdisjoint(f.__code__.co_names):
-                raise self.fail(f, "a process starts in one way: on_start, or a start, may not choose")
+                raise self.fail(f, "a process starts in one way: on_start, or a start, cannot choose")
 
     @cached_property
     def helpers(self) -> dict[str, FunctionType]:
@@ -1110,7 +1116,7 @@ class _Reader:
             ours = isinstance(value, FunctionType) and value.__module__ == "zabspec.language.lang"
             words = OWN_WORDS | WORDS_OF_ROLES if self.declared.roles else OWN_WORDS
             if isinstance(value, (FunctionType, int)) and name in words and not ours:
-                said = f"{name} is a word of the language: call it something else"
+                said = f"{name} is a word of the language: rename it"
                 if isinstance(value, FunctionType):
                     raise self.fail(value, said)
                 raise misdeclared(self.name, ("constant", name), said)
@@ -1123,7 +1129,7 @@ class _Reader:
         """
         name = function.__name__
         if self.functions.get(name) is not function:
-            said = f"{name} is another function where the text ends: defined again, wrapped, or renamed"
+            said = f"{name} is another function at the end of the file: redefined, wrapped, or renamed"
             raise self.fail(function, said)
 
     def check_actions(self, actions: Iterable[Action], changes: Iterable[Action]) -> None:
@@ -1136,12 +1142,12 @@ class _Reader:
                 for function in (a.function, a.when):
                     if function is None or (given := self.without_role(function, a.role)) == wanted:
                         continue
-                    chosen = ": another process it chooses, q = any_of(s, {q for q in ... if ...})"
+                    chosen = ": to choose another process, use q = any_of(s, {q for q in ... if ...})"
                     more = chosen if given[:2] == wanted else ""
                     raise self.fail(function, f"{kind}, and so does its `when`{more}")
                 if a.budget and a.budget not in self.declared.budgets:
-                    said = f"declare(..., budgets={{{a.budget!r}: 1}}) says how much there is"
-                    raise self.fail(a.function, f"{a.name} spends {a.budget!r}, which is no budget: {said}")
+                    said = f"declare(..., budgets={{{a.budget!r}: 1}}) sets its amount"
+                    raise self.fail(a.function, f"{a.name} spends {a.budget!r}, which is not a budget: {said}")
                 if a.name in names:
                     raise self.fail(a.function, f"two steps are called {a.name}")
                 names.add(a.name)
@@ -1168,18 +1174,18 @@ class _Reader:
                     asked = asked[:1]
                 over = self.declared.world
                 if function is c.holds and over == CONNECTIONS and asks_of_messages(function):
-                    raise self.fail(function, f"a property asks of messages in flight over datagrams, not {over}")
+                    raise self.fail(function, f"a property can only read messages in flight over datagrams, not {over}")
                 if asked != wanted or self.returned(function) != "bool":
                     said = "(before: State, event: State, after: State)" if len(wanted) == 3 else "(s: State)"
                     messages = f" (or {said[:-1]}, m: MESSAGE, ...) of those in flight)" if c.of == "state" else ""
                     said = f"a property over {c.of} is {said} -> bool{messages}, and so is its witness"
                     raise self.fail(function, said)
             if not (c.holds.__doc__ or "").strip():
-                raise self.fail(c.holds, f"{c.name} has no docstring: a property says in words what must hold")
+                raise self.fail(c.holds, f"{c.name} has no docstring: it must state the property in words")
             if c.name in names:
                 raise self.fail(c.holds, f"two properties are called {c.name}")
             if c.name == BUILT_IN:
-                raise self.fail(c.holds, f"{c.name} is built in, and always checked: call yours something else")
+                raise self.fail(c.holds, f"{c.name} is built in, and always checked: rename yours")
             names.add(c.name)
 
     def check_goals(self, goals: Iterable[ProgressProperty]) -> None:
@@ -1191,7 +1197,7 @@ class _Reader:
                 more = f", or p: {', p: '.join(self.roles)}" if self.roles else more
                 raise self.fail(g.waits, f"a progress property is (s: State, p: Node) -> bool{more}")
             if not (g.waits.__doc__ or "").strip():
-                raise self.fail(g.waits, f"{g.name} has no docstring: it states in words what is waited for")
+                raise self.fail(g.waits, f"{g.name} has no docstring: it must state in words what is awaited")
 
     def are_messages(self, names: Iterable[str]) -> bool:
         """Return whether these are kinds of message."""
@@ -1208,16 +1214,20 @@ class _Reader:
             of = ("Node", *self.roles)
             ours = kinds[:1] == ["State"] and kinds[1:2] and kinds[1] in of
             if not ours or len(kinds) not in (3, 4) or (len(kinds) == 4 and kinds[2] not in of):
-                raise self.fail(function, "what receives takes (s: State, p: Node, source: Node, m: MESSAGE)")
+                raise self.fail(function, "a receiving function takes (s: State, p: Node, source: Node, m: MESSAGE)")
             if not kinds[-1]:
-                raise self.fail(function, "the last parameter of what receives has no type: the message, m: MESSAGE")
+                raise self.fail(
+                    function, "the last parameter of a receiving function, the message, has no type: m: MESSAGE"
+                )
             if kinds[-1] in out:
-                raise self.fail(function, f"{kinds[-1]} is received by {out[kinds[-1]].__name__} already")
+                raise self.fail(function, f"{kinds[-1]} is already received by {out[kinds[-1]].__name__}")
             out[kinds[-1]] = function
         if self.declared.world == CONNECTIONS:
             return out
         if out and "on_message" in self.functions:
-            raise self.fail(self.functions["on_message"], "on_message receives all messages, and others receive one")
+            raise self.fail(
+                self.functions["on_message"], "on_message receives all messages, so no other function may receive one"
+            )
         return out
 
     def unheard(self, roots: Sequence[FunctionType], receipts: Mapping[str, FunctionType]) -> str:
@@ -1229,7 +1239,7 @@ class _Reader:
         ignored = self.declared.ignored
         for name in ignored:
             if name in receipts:
-                raise self.fail(receipts[name], f"{name} is received here, and declared ignored")
+                raise self.fail(receipts[name], f"{name} is received here, but declared ignored")
         acting = self.reached(roots)
         hooks = {
             name: [
@@ -1264,7 +1274,8 @@ class _Reader:
         for name in read_as:
             if shown.get(name) != "int":
                 raise self.fail(
-                    function, f"@observation({name}=...) says how a number is read, and it shows none so called"
+                    function,
+                    f"@observation({name}=...) declares how a number is read, but there is no number of that name",
                 )
         return ObservationKind(function, acts, shown, read_as)
 

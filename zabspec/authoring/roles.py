@@ -269,7 +269,7 @@ class Reader:
         if ast.unparse(node.func) == "is_quorum" and not isinstance(node.args[-1], ast.Name):
             return  # of a set of processes
         if at < len(node.args) and ast.unparse(node.args[at]) not in there:
-            raise self.fail(node, f"{ast.unparse(node.args[at])} is no role; there are {', '.join(there)}")
+            raise self.fail(node, f"{ast.unparse(node.args[at])} is not a role; there are {', '.join(there)}")
 
     def is_set(self, node: ast.expr) -> bool:
         """Return whether a value is a set of processes, as far as is known here."""
@@ -300,8 +300,8 @@ class Reader:
         if found.role:
             return f"is of role {found.role}"
         if wanted.what == "process" and isinstance(given, ast.Name):
-            asked = f"ask is_a(s, {given.id}, {type_name(wanted.role)}) first"
-            return f"may be of any role: annotate it, or give the role where it is kept, or {asked}"
+            asked = f"check is_a(s, {given.id}, {type_name(wanted.role)}) first"
+            return f"may be of any role: annotate it, or declare the role of its field, or {asked}"
         return "may be of any role"
 
     def check_index(self, node: ast.Subscript) -> None:
@@ -329,7 +329,7 @@ class Reader:
             known = {one.role, other.role} - {ANY, NOTHING}
             if isinstance(op, ast.Eq | ast.NotEq | ast.In | ast.NotIn) and len(known) == 2:
                 said = f"{ast.unparse(left)} is of role {one.role}, and {ast.unparse(right)} of role {other.role}"
-                raise self.fail(node, f"{said}: they are never the same")
+                raise self.fail(node, f"{said}: they are never equal")
 
     def check_call(self, node: ast.Call) -> None:
         """Check what is passed to a function, and to whom a message is sent."""

@@ -101,16 +101,17 @@ def stable_phase(model: Model) -> StablePhase:
     protocol, network = model.protocol, model.configuration.network
     if network in IN_WORLDS[model.world.name].unfair:
         raise ConfigError(
-            f"--live: --network {network}: one message may be overtaken for ever there, and no fairness is said of that"
+            f"--live: --network {network}: one message may be overtaken forever there, and no fairness is defined "
+            f"for that"
         )
     if protocol.declared.progress:
         stated = import_module(protocol.declared.progress)
         return StablePhase(getattr(stated, "RULES", stated), (stated,), stated.GOALS, True)
     if not protocol.text.goals:
-        said = "mark a function of its text with @progress"
-        raise ConfigError(f"--live: nothing is said of what must come of {protocol.name}: {said}")
+        said = "mark a function of its source with @progress"
+        raise ConfigError(f"--live: no progress property of {protocol.name} is declared: {said}")
     if protocol.elects:
-        raise ConfigError(f"--live: an election of {protocol.name} is one step, of which no fairness is said")
+        raise ConfigError(f"--live: an election of {protocol.name} is one step, for which no fairness is defined")
     world = IN_WORLDS[protocol.world.name]
     apart = protocol.text.apart
     goals = tuple(replace(g, key=apart.get(g.waits.__name__, "")) for g in protocol.text.goals)

@@ -75,7 +75,7 @@ class StableWorld:
         return sum(nodes * nodes if f.pairs else nodes for f in self.fair if not f.receives)
 
 
-OWN = "{p} hears from its oracle, or gives up"
+OWN = "{p} gets an answer from its oracle, or gives up"
 
 OVER_CONNECTIONS = StableWorld(
     connections,
@@ -85,17 +85,17 @@ OVER_CONNECTIONS = StableWorld(
         Fair("own", (ORACLE, TIMEOUT), OWN),
         Fair(
             "follower_end", (TO_FOLLOWER, FOLLOWER_LEARNS),
-            "{p} takes what its leader sent, or learns that the connection is lost", receives=True,
+            "{p} receives from its leader, or learns that the connection is lost", receives=True,
         ),
         Fair(
             "leader_end", (TO_LEADER, LEADER_LEARNS),
-            "{p} takes what {q} sent, or learns that the connection is lost", pairs=True, receives=True,
+            "{p} receives from {q}, or learns that the connection is lost", pairs=True, receives=True,
         ),
     ),
     assumed=(
-        "the oracle names one process that is up, and goes on naming it",
-        "who follows another, or over a connection that is dead, gives up sooner or later; nobody else does",
-        "sooner or later (weakly fair): each process is answered by its oracle; each end of each connection takes "
+        "the oracle names one process that is up, and keeps naming it",
+        "a process that follows another leader, or over a dead connection, eventually gives up; no other process does",
+        "eventually (weakly fair): each process gets an answer from its oracle; each end of each connection receives "
         "what was sent, or learns of a loss",
     ),
     unfair=("unordered",),  # of a channel something is taken, and one message overtaken for ever

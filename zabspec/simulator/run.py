@@ -73,7 +73,7 @@ def rooms(run: Run, observed: bool) -> Iterator[Cluster]:
     """
     if observed and run.proposals > MOST_OBSERVED:
         raise ConfigError(
-            f"--check judges runs of at most {MOST_OBSERVED} proposals, not {run.proposals}: it keeps sets of them"
+            f"--check checks runs of at most {MOST_OBSERVED} proposals, not {run.proposals}: it keeps sets of them"
         )
     if not PROTOCOLS[run.protocol].transactions:
         yield Cluster(

@@ -70,8 +70,8 @@ def check_held(name: str, value: int) -> None:
     low, high, unit, said = HELD[name]
     if not low <= value <= high:
         raise ConfigError(
-            f"{name} must be {low / unit:g} to {high / unit:g}{said}, not {value / unit:g}{said}: "
-            "the model was held against nothing beyond"
+            f"{name} must be {low / unit:g} to {high / unit:g}{said}, not {value / unit:g}{said}: the model was "
+            f"compared with nothing beyond"
         )
 
 
@@ -88,7 +88,7 @@ def check(setting: Setting) -> None:
     if setting.disk.force:
         check_held("--forced-write", setting.disk.force)
     if setting.bandwidth != GIGABIT:
-        raise ConfigError("the model was held against interfaces of one gigabit a second, and no others")
+        raise ConfigError("the model was only compared with interfaces of one gigabit a second")
 
 
 def plan(setting: Setting, seeds: int = 3) -> CapacityPlan:

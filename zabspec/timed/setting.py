@@ -52,8 +52,8 @@ DISKS = {
     for d in (
         Disk("none", 0, 0, 0, "nothing is written"),
         Disk("cache", MILLISECOND // 10, MILLISECOND // 20, SATA, "assumed: 0.1 ms a command, 300 MB/s to its cache"),
-        Disk("hdd", 30 * MILLISECOND, 4_170_000, SATA, "fitted to Figure 6: 30 ms, give or take half a turn"),
-        Disk("ssd", MILLISECOND, MILLISECOND // 4, 500_000_000, "assumed, and held against nothing: 1 ms; say yours"),
+        Disk("hdd", 30 * MILLISECOND, 4_170_000, SATA, "fitted to Figure 6: 30 ms, plus or minus half a rotation"),
+        Disk("ssd", MILLISECOND, MILLISECOND // 4, 500_000_000, "assumed, not measured: 1 ms; give yours"),
     )
 }  # fmt: skip
 

@@ -76,7 +76,7 @@ class OverConnections(World):
         if c.network != "unordered" or max(capacity) <= PLACES:
             return ""
         return (
-            f"on unordered channels a step that breaks off knows {PLACES} places in one: "
+            f"on unordered channels a step that breaks off supports {PLACES} places in a channel: "
             f"--channel {PLACES}, and not {max(capacity)}"
         )
 

@@ -194,11 +194,11 @@ HEARTBEAT = row(StepKind(
 ))
 ACTION = row(StepKind(
     20, "action", ("process", "", "which"), "action", BOTH, runs="on_act", given=("process", "which"),
-    refused="the process may not act so",
+    refused="the process may not take this step",
 ))
 ENVIRONMENT = row(StepKind(
     21, "environment", ("", "", "which"), "environment", BOTH, runs="on_change", given=("which",), by="environment",
-    said="environment: {label}", refused="nothing of the kind may change",
+    said="environment: {label}", refused="no such change is possible",
 ))
 DROP = row(StepKind(
     22, "drop", ("process", "source", "place"), "drop message", (DATAGRAMS,), "drops", message="in_flight", loses=True,
@@ -237,12 +237,13 @@ POWER_LOSS_ELECTING = row(StepKind(
 ))
 FOLLOWER_LOSES = row(StepKind(
     31, "follower_loses", ("follower", "leader"), "lose connection", (CONNECTIONS,), "losses", runs="on_leader_lost",
-    given=("follower",), said="{follower}: its connection to {leader} is lost, and it learns of that first",
+    given=("follower",), said="{follower}: its connection to {leader} is lost, and it learns of the loss first",
     refused="there is no open connection to lose",
 ))
 LEADER_LOSES = row(StepKind(
     32, "leader_loses", ("leader", "follower"), "lose connection", (CONNECTIONS,), "losses", runs="on_follower_lost",
-    given=("leader", "follower"), said="{leader}: the connection of {follower} is lost, and it learns of that first",
+    given=("leader", "follower"), said="{leader}: the connection of {follower} is lost, and it learns of the loss "
+    "first",
     refused="there is no open connection to lose",
 ))
 # fmt: on
@@ -323,7 +324,7 @@ BUDGETS: Mapping[str, Budget] = {
         ),
         Budget(
             "power_losses", "power loss", "Losses of power", {CONNECTIONS: 0, DATAGRAMS: 0},
-            "what is not forced may be gone",
+            "unforced writes may be lost",
         ),
         Budget("heartbeats", "heartbeat", "Firings of a heartbeat timer", {DATAGRAMS: 0}),
     )

@@ -94,13 +94,18 @@ def on_ackepoch(s: State, l: Node, f: Node, m: ACKEPOCH) -> None:
             s.agreed[l].clear()
             for q in range(s.NODES):
                 if q in s.answered[l]:
+                    s.answered[l].discard(q)
                     sync_learner(s, l, q)
-            s.answered[l].clear()
 
 
 def sync_learner(s: State, l: Node, f: Node) -> None:
-    """LearnerHandler.run, from waitForEpochAck on; its peerLastZxid is not looked at again."""
+    """LearnerHandler.run, from waitForEpochAck on."""
     sync_follower(s, l, f)
+    forget_what_it_said(s, l, f)
+
+
+def forget_what_it_said(s: State, l: Node, f: Node) -> None:
+    """LearnerHandler.run: peerLastZxid is not looked at again."""
     s.peer_last[l][f] = 0
 
 

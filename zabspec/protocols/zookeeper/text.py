@@ -21,8 +21,11 @@ from zabspec.protocols.zookeeper.storage import *
 from zabspec.protocols.zookeeper.stores import *
 from zabspec.protocols.zookeeper.sync import *
 from zabspec.protocols.zookeeper.threads import *
-from zabspec.protocols.zookeeper.transfers import *
 from zabspec.protocols.zookeeper.writes import *
+
+# isort: split
+# Behind all others, whose actions keep their numbers so.
+from zabspec.protocols.zookeeper.transfers import *
 
 
 def flight(size: Size) -> int:
@@ -59,7 +62,7 @@ PROTOCOL = declare(
     world="connections",
     elects=("current_epoch", "last_processed"),
     starts=[
-        Start("established", "epoch 1 is led by p0, one transaction is everywhere, and one is proposed", established),
+        Start("established", "p0 leads epoch 1, one transaction is on all servers, and one is proposed", established),
         Start("after-snap", "p0 leads epoch 3, to which p1 has come by SNAP, and p2 is still in epoch 1", after_snap),
     ],
     flight=flight,
