@@ -69,6 +69,16 @@ def test_the_index_has_every_page_once() -> None:
     assert {PurePosixPath(target).name for target in links(TOP / "docs/decisions/README.md")} == records
 
 
+def test_pages_that_sources_name_are_there() -> None:
+    folders = ("checker", "traces", "invariants", "zabspec", "zabcheck", "benchmarks", "examples")
+    paths = (
+        path for folder in folders for path in (TOP / folder).rglob("*") if path.suffix in (".py", ".toml", ".json")
+    )
+    named = {page for path in paths for page in re.findall(r"\bdocs/[\w/-]+\.(?:md|ipynb)", path.read_text())}
+    assert len(named) > 20
+    assert {page for page in named if not (TOP / page).exists()} == set()
+
+
 def test_no_message_shows_an_attribute_in_braces() -> None:
     """Ruff (RUF027) finds a name in braces in a string that is no f-string, but no attribute."""
     plain = re.compile(r'^\s*\(?"[^"\n]*\{[a-z_]+\.[a-z_.]+[^}"\n]*\}', re.MULTILINE)
