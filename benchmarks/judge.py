@@ -186,7 +186,7 @@ class Usage:
         self.look()
 
     def watch(self) -> None:
-        pause = 0.05  # seconds, at first: looking costs milliseconds itself, which count
+        pause = 0.05  # seconds, at first: reading /proc costs milliseconds itself, which count
         while not self.over.wait(pause):
             self.look()
             pause = min(1.0, pause * 1.05)

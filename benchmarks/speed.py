@@ -78,7 +78,7 @@ def explore(
             from checker.explore.reduction import Reducing
 
             code = Reducing(model, properties, symmetry)
-            code.worked(math.inf, math.inf)  # measured is the code that long runs have
+            code.worked(math.inf, math.inf)  # the code that long runs have is measured
             r = ReducedExplorer(code, threads).run(Limits(depth=depth))
         else:
             plain = Compiled(model, properties, symmetry)
@@ -205,7 +205,7 @@ def commanded(words: list[str]) -> dict[str, float]:
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         environment["PYTHONPYCACHEPREFIX"] = folder
         command = [sys.executable, "-m", "zabcheck", *words, "--threads", "1", "--no-trace", "--json"]
-        for _ in range(2):  # what the first makes is there for the second
+        for _ in range(2):  # the second finds in the cache what the first made
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -11,7 +11,7 @@ import sys
 __all__ = ["paged"]
 
 USUAL = "less"
-LESS = "FRX"  # as git has it: ends where all fits, shows colours, and leaves the text on the screen
+LESS = "FRX"  # as git sets it: quits if all fits, shows colours, and leaves the text on the screen
 
 
 def paged(text: str) -> bool:
@@ -46,6 +46,6 @@ def shown_by(words: list[str], text: str) -> bool:
     except OSError:
         return False
     assert pager.stdin is not None
-    with contextlib.suppress(BrokenPipeError), pager.stdin:  # it was left before its end
+    with contextlib.suppress(BrokenPipeError), pager.stdin:  # the user quit before the end
         pager.stdin.write(text.encode(sys.stdout.encoding, "backslashreplace"))
     return pager.wait() == 0

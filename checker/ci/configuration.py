@@ -35,7 +35,7 @@ __all__ = [
 
 SCHEMAS = Path(__file__).parent / "schema"
 LARGEST = 1 << 20  # bytes of a file: far more than anybody writes
-ABOUT = ("name", "claim", "where", "story", "why", "seconds", "expect")  # what is no option
+ABOUT = ("name", "claim", "where", "story", "why", "seconds", "expect")  # keys that are not options
 SIMULATE = "simulate"
 LIVE = "live"
 NOT_OF_GOALS = ("properties", "require_witness", "keep_going", "reduction", "symbolic")
@@ -228,7 +228,7 @@ def table_of(path: Path) -> dict[str, Any]:
         raise MatrixError(f"{path} is no TOML: {problem}") from None
     except RecursionError:
         raise MatrixError(f"{path} is no TOML: nested too deeply") from None
-    except ValueError:  # more digits than Python reads
+    except ValueError:  # a number with more digits than Python parses
         raise MatrixError(f"{path} is no matrix of checks: a number in it is too large") from None
 
 

@@ -40,7 +40,7 @@ FORMAT = 1
 HEAD = ("check", "status", "expected", "found", "depth", "states", "seconds")
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 ENDS = {DIFFERS: FAILURE, UNDECIDED: ERROR, NOT_RUN: SKIPPED}
-# What can be found beside the violation of a property, which is a rule of its own.
+# The rules of findings other than violations; each property is a rule of its own.
 RULES = {
     "vanished": "A violation that was expected, or known, is no longer there.",
     "premise lost": "A premise that had to be met is not met: the property is no longer put to the test.",

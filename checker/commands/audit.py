@@ -48,7 +48,7 @@ Examples:
   zabcheck audit --diff server1 server2
   zabcheck audit --logs zk1.log zk2.log zk3.log
 """
-ANEW = 100  # looks, of which one reads everything again
+ANEW = 100  # rounds, one of which reads everything again
 
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)

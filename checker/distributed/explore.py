@@ -26,8 +26,8 @@ from zabspec.limits import Deadline
 
 __all__ = ["SparkExplorer"]
 
-HERE = 20_000  # states of a level that are expanded without a job, where it is not known how long that takes
-PACED = 5_000  # states from which on a level shows how long a state takes
+HERE = 20_000  # states of a level that is expanded without a job, if its duration is unknown
+PACED = 5_000  # states from which on the duration of a state can be estimated from a level
 
 Progress = Callable[[Exploration, int, int], None]
 
@@ -58,7 +58,7 @@ class SparkExplorer:
         self.level = level
         self.here = HERE
         self.worth = worth
-        self.pace = 0.0  # seconds for a state of the last level that was expanded here, and not tiny; 0: there is none
+        self.pace = 0.0  # seconds for a state of the last level expanded here that was not tiny; or 0
         self.result = Exploration(
             self.code.properties, question.symmetry, "spark", stuttering_off=self.code.stuttering_off
         )
@@ -144,7 +144,7 @@ class SparkExplorer:
             r.raw_levels.pop()
             return True
         if limits.depth is not None and level.depth >= limits.depth:
-            return True  # all that was asked
+            return True  # everything requested was explored
         if limits.max_states is not None and r.distinct >= limits.max_states:
             r.stopped = f"--max-states {limits.max_states} reached"
         elif deadline.over():

@@ -21,7 +21,7 @@ from checker.explore.memory import peak_bytes
 
 __all__ = ["kept"]
 
-BLOCKS = 16  # that a part is shared out by, about
+BLOCKS = 16  # the approximate number of blocks of a part
 LEAST_BLOCK = 256  # states
 
 
@@ -70,7 +70,7 @@ class Keeping:
         mask = mask_of([one for row in rows for one in row.get("answers", ())], found.count)
         count = int(np.count_nonzero(mask))
         states = predecessors = NOTHING
-        # no other attempt at this has the same name
+        # no other attempt at this task has the same name
         name = f"{folder_of(self.level.depth + 1)}/{self.source:05}-{uuid.uuid4().hex[:12]}"
         if count:
             states = self.storage.write(f"{name}.states", self.chosen(found, mask), count)
@@ -155,6 +155,6 @@ def mask_of(answers: list[tuple[int, int, bytes]], states: int) -> Any:
             raise RuntimeError(f"of {abs(first - at)} states {'nobody' if first > at else 'several'} said what is new")
         out.append(np.unpackbits(np.frombuffer(bits, np.uint8), count=count).astype(np.bool_))
         at += count
-    if at != states:  # also where nothing seems to be new: the level would be taken to be the last
+    if at != states:  # even if nothing seems to be new: the level would be treated as the last
         raise RuntimeError(f"owners said of {at} states what is new, and {states} were found")
     return np.concatenate(out) if out else np.zeros(0, np.bool_)

@@ -160,12 +160,12 @@ class Compiled:
         Asymmetric: symmetry is requested, and the source distinguishes processes.
     """
 
-    # what another explorer's kernel has besides, or instead
+    # further kernels of another explorer, or replacements
     exports: Mapping[str, tuple[Any, ...]] = EXPORTS
     header: int = kernel.CANDIDATE
-    quick = True  # quick code will do at first: who runs it says how long it works
+    quick = True  # fast-compiled code is enough at first: the caller reports how long it has worked
     also_modules: tuple[ModuleType, ...] = ()
-    premises = False  # whether runs are looked for that meet premises, in the place of violations
+    premises = False  # whether meeting a premise takes the place of a violation
 
     def also_text(self) -> str:
         """Return further kernel source that follows from the schema."""

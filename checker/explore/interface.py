@@ -339,7 +339,7 @@ def waits_of(s: State, named: Node) -> int:
 
 # --- hooks -------------------------------------------------------------------------------------
 #
-# `expand` calls these whatever the model. Where a reduction is off, the body is the one below.
+# `expand` calls these for every model. If a reduction is off, the body is the one below.
 
 
 def stutters(before: State, after: State) -> bool:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["EVERY_STEP", "reads_mail", "stutters", "stutters_text", "why_every_receipt"]
 
 EVERY_STEP = "--reduction none"
-IN_LINE = "ahead"  # of a message: how many that were sent before it, between the same two processes, are in flight
+IN_LINE = "ahead"  # of a message: the number of earlier ones between the same two processes in flight
 
 
 # --- which receipts stutter ------------------------------------------------------------------------

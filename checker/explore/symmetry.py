@@ -58,7 +58,7 @@ DECODERS: Mapping[Any, Decoder] = {
     masks.anybody: Decoder("names a process where all have the same"),
     masks.any_of_latest: Decoder("names one of several processes where any will do"),
 }
-# Whose functions may call them; and so may what the refinement check generates.
+# Modules whose functions may call them; generated functions of the refinement check may, too.
 CALLERS = (
     "zabspec.worlds.connections", "zabspec.worlds.datagrams", "zabspec.worlds.crash_within", "zabspec.worlds.priority",
     "zabspec.worlds.storage", "checker.refinement.mapping",
@@ -82,7 +82,7 @@ def found_in(model: Model, properties: Iterable[Property], front: FrontEnd | Non
     front = front or model.program.front_end(full_namespace(model))
     judged = [name for p in properties for name in (p.holds.__name__, p.witness.__name__)]
     trusted = Trusted(DECODERS, CALLERS, model.generated_files)
-    # where a run begins need not be alike for all: its renamings then count as beginnings too
+    # the initial state need not be symmetric: its renamings then count as initial states too
     alike = not model.configuration.start and model.protocol.declared.members is None
     begins = ("initialize",) if alike else ()
     return asymmetries(front, ("enabled", "apply", *begins, *judged), trusted)

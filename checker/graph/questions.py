@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Answers", "Certainty", "Edge", "answers", "certainty", "dominators", "least_budgets", "steps_of_all"]
 
 Edge = tuple[int, int]
-SINK = -1  # stands for every violation
+SINK = -1  # represents every violation
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def dominators(graph: nx.DiGraph[int], name: str) -> tuple[int | Edge, ...]:
     made.add_nodes_from((FIRST, SINK))
     made.add_edges_from((a, (a, b)) for a, b in graph.edges)
     made.add_edges_from(((a, b), b) for a, b in graph.edges)
-    # what a run does after its first violation takes nothing from what it has gone through by then
+    # what a run does after its first violation does not change what it has passed by then
     made.add_edges_from((end, SINK) for end in (*states, *edges))
     there = (nx.ancestors(made, SINK) & nx.descendants(made, FIRST)) | {FIRST, SINK}
     above = nx.immediate_dominators(made.subgraph(there), FIRST)
@@ -209,7 +209,7 @@ def certainty(graph: nx.DiGraph[int], name: str) -> Certainty:
     doomed = doomed_in(graph, ends, always)
     reaches = backwards(graph, ends | {a for a, _ in edges}, set(), set())
     beyond = {n for n, expanded in graph.nodes(data="expanded") if not expanded} - ends
-    cut = backwards(graph, beyond, ends, always)  # from these a run may leave the graph before it violates
+    cut = backwards(graph, beyond, ends, always)  # from these a run may leave the graph before a violation
     safe = set(graph) - reaches - cut
     return Certainty(
         frozenset(doomed),

@@ -19,7 +19,7 @@ from zabspec.language.lang import Bytes, Node, State, Words
 from zabspec.language.memory import as_bytes, copy_bytes, load_word, state_at, store_word, words_at
 from zabspec.language.wrapping import wrap_mul
 
-NODE_SALT = -7046029254386353131  # the state's fingerprint and who is named are one
+NODE_SALT = -7046029254386353131  # the fingerprint combines the state's and the named process
 
 
 def stable_successors(s: State, named: Node, out: Bytes, most: int, work: Bytes) -> int:

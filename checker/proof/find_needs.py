@@ -18,7 +18,7 @@ from zabspec.abstract.theory import ZAB
 
 PATIENCE = 8.0  # seconds for one call
 
-# Where to start from for the queries that go around many corners; the argument, in short.
+# Initial hypotheses for the queries with long arguments, which they summarise.
 ACK_E = (
     "one leader an epoch", "ACK-E tells of the latest", "ACK-E is of an earlier epoch", "ACK-E tells all",
     "histories in ACK-E follow the log", "histories in ACK-E are sequences", "promised is the latest",

@@ -205,7 +205,7 @@ def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
     needs_folder(request.master or LOCAL)
     try:
         check_installed("numpy")
-        needs_folder(master_of(request.master, LOCAL))  # of the session that there is, it may be another
+        needs_folder(master_of(request.master, LOCAL))  # the existing session may have another
         from checker.distributed.checkpoint import Refused
         from checker.distributed.run import Request, explore_on_spark
         from checker.distributed.storage import StorageError

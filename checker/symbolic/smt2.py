@@ -28,7 +28,7 @@ LONGEST = 120  # characters of a file's name
 
 _folder: Path | None = None
 _words: list[str] = []
-_written: dict[str, int] = {}  # how often a name was given
+_written: dict[str, int] = {}  # how often each name was used
 
 
 class NotWritten(Exception):

@@ -138,7 +138,7 @@ class Transition:
             choices = self.scalar(action.after, "choices")
             most = max(most, n.span(choices)[1])
             taken = and_(guard, n.less(choice, choices)) if choice else guard
-            if taken is not False:  # else what was chosen before leaves no alternative with this number
+            if taken is not False:  # else earlier choices leave no alternative with this number
                 out.append(self.action(word | choice << CHOICE, taken) if choice else action)
             choice += 1
         return out
