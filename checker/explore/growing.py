@@ -9,7 +9,7 @@ from checker.explore.breadth_first import Explorer, LevelGroup
 __all__ = ["EARLY", "GROWS", "Growing"]
 
 EARLY = 50_000  # distinct states after which growth is tested
-STEEPLY = 1.25  # the factor by which each of the last two levels exceeds the one before, if it grows
+STEEPLY = 1.25  # the least ratio of each of the last two levels to the one before
 GROWS = "the model grows"
 
 

@@ -30,7 +30,7 @@ from zabspec.simulator.run import MOST_OBSERVED, Run, Simulator, play, simulator
 
 __all__ = ["Simulation"]
 
-HALVINGS = 4  # the attempts to draw a run in part: each plays it again
+HALVINGS = 4  # bisections to find the part of a run to draw: each plays it again
 
 
 class Simulation(Result):
