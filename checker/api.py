@@ -614,7 +614,7 @@ def plan(servers: int | None = None, config: str | PathLike[str] | None = None, 
     from zabspec.ensemble import parse
 
     if config is not None and servers is not None:
-        raise RequestError("--servers does not go with a configuration, which has its servers")
+        raise RequestError("--servers does not go with a configuration, which lists its servers")
     ensemble = parse(config_text(Path(config))) if config is not None else None
     count = len(ensemble.participants) if ensemble is not None else 3 if servers is None else servers
     values: dict[str, Any] = dict(options)
@@ -998,7 +998,7 @@ def named(protocol: AnyProtocol) -> str:
         return fspath(protocol)
     file = getattr(protocol, "__file__", None)
     if file is None:
-        raise RequestError(f"the text of {protocol.__name__} is in no file: write it into one, and name that")
+        raise RequestError(f"the text of {protocol.__name__} is not in a file: write it to a file, and give its name")
     return str(file)
 
 

@@ -40,11 +40,11 @@ GROUPS = {
         "audit": "audit", "quorums": "quorums", "plan": "plan", "zookeeper": "zookeeper", "reenact": "reenact",
         "conform": "conform", "chaos": "conform",
     },
-    "The protocol, and one with a rule changed": {
+    "The protocol and its variants": {
         "variants": "listings", "properties": "listings", "gallery": "gallery", "walk": "walk", "graph": "graph",
     },
-    "For every depth or size": {"prove": "prove", "refine": "refine", "induct": "induct", "bmc": "bmc"},
-    "A protocol of your own, and checks in continuous integration": {
+    "Proofs and bounded checks": {"prove": "prove", "refine": "refine", "induct": "induct", "bmc": "bmc"},
+    "User protocols and continuous integration": {
         "init": "init", "lint": "lint", "check": "check",
     },
     "A pipeline on Spark": {"pipeline": "pipeline"},
@@ -52,13 +52,13 @@ GROUPS = {
         "simulate": "simulate", "sweep": "sweep", "judge": "judge", "replay": "replay", "minimise": "minimise",
         "realise": "realise", "export": "export", "report": "report",
     },
-    "The documentation, and your shell": {"docs": "docs", "completion": "completion"},
+    "Documentation and shell completion": {"docs": "docs", "completion": "completion"},
 }  # fmt: skip
 
 EXAMPLES = """\b
 Examples:
   zabcheck --nodes 3 --timeouts 1 --crashes 0 --losses 0
-                                           every state there is
+                                           every reachable state
   zabcheck --nodes 2 --timeouts 1 --crashes 0 --losses 0 --require-witness
                                            every premise reached, or no verdict
   zabcheck --nodes 2 --depth 30 --property agreement --json
@@ -67,7 +67,7 @@ Examples:
                                            a rule of the protocol changed
   zabcheck export run.trace.json --to mermaid
   zabcheck --nodes 2 --timeouts 0 --crashes 0 --losses 0 --network lossy --drops 1 --keep-going
-                                           the shortest run for each property that breaks
+                                           the shortest run for each violated property
 """
 
 
@@ -82,13 +82,13 @@ Examples:
 @shared.named(
     "--variant",
     "NAMES",
-    "The protocol with a rule changed, or several: a,b; see `zabcheck variants`.",
+    "Change one rule of the protocol, or several: a,b; `zabcheck variants` lists them.",
     completing.variants,
 )
 @shared.REPAIR
 @shared.RELEASE
 @shared.NODES_OR_DECLARED
-@click.option("--txns", type=int, help="Transactions that may be abcast (2).")
+@click.option("--txns", type=int, help="Number of transactions that may be abcast (2).")
 @budget_options()
 @shared.START
 @shared.QUORUMS
@@ -102,63 +102,72 @@ Examples:
     "--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived from the budgets if not given."
 )
 @shared.CHANNEL
-@click.option("--depth", type=int, callback=at_least(0), help="How many steps deep; to exhaustion if not given.")
+@click.option("--depth", type=int, callback=at_least(0), help="Largest number of steps; to exhaustion if not given.")
 @shared.PROPERTY
 @click.option(
     "--require-witness", "required", multiple=True, is_flag=False, flag_value="all", metavar="[NAME,...]",
     shell_complete=completing.properties,
-    help="No verdict (3) where the premise of these properties, or of any, is not reached.",
+    help="Exit with 3 (no verdict) unless the premise of these properties, or of every one, is reached.",
 )  # fmt: skip
 @click.option(
     "--witness", is_flag=False, flag_value="all", metavar="[PROPERTY]", shell_complete=completing.properties,
-    help="Show the shortest run that puts this property to the test, or that of each.",
+    help="Show a shortest run that reaches the premise of this property, or of each property.",
 )  # fmt: skip
-@click.option("--keep-going", is_flag=True, help="Go on past violations: the shortest for every property.")
+@click.option(
+    "--keep-going",
+    is_flag=True,
+    help="Continue after a violation, to find a shortest counterexample for every property.",
+)
 @shared.NO_SYMMETRY
 @click.option(
     "--reduction",
     type=click.Choice(["auto", "stuttering", "none"]),
     show_default="auto",
-    help="What may be left out, with equal verdicts (explanation/reductions.md): auto, all; stuttering, receipts "
-    "over datagrams that do nothing; none, no step.",
+    help="Steps to leave out, with equal verdicts (explanation/reductions.md): auto, every sound reduction; "
+    "stuttering, only receipts over datagrams that change nothing; none.",
 )
 @shared.named(
     "--engine",
     "NAME",
-    "compiled, interpret (slow, plain Python), spark, or auto: spark if a cluster is faster (how-to/large-models.md).",
+    "compiled; interpret, slow, in plain Python; spark; auto, spark if a cluster is faster (how-to/large-models.md).",
     completing.engines("compiled", "interpret", "spark", "auto"),
     "compiled",
 )
-@click.option("--master", metavar="URL", help="With --engine spark or auto: where, as Spark names it (local[*]).")
+@click.option("--master", metavar="URL", help="With --engine spark or auto: the Spark master (local[*]).")
 @click.option(
-    "--checkpoint", type=PATH_OR_ADDRESS, metavar="DIR", help="A folder that every level is kept in, to go on from."
+    "--checkpoint",
+    type=PATH_OR_ADDRESS,
+    metavar="DIR",
+    help="Save every finished level in this folder, so that --resume can continue.",
 )
-@click.option("--resume", is_flag=True, help="With --checkpoint: go on from the last whole level there.")
+@click.option("--resume", is_flag=True, help="With --checkpoint: continue from the last finished level there.")
 @click.option(
     "--fingerprint",
     type=click.Choice(["64", "128"]),
     metavar="BITS",
-    help="With --engine spark: 64 or 128; by default 128 on a cluster, or for more states than 64 tell apart.",
+    help="With --engine spark: bits of a fingerprint, 64 or 128; by default 128 on a cluster or for very many states.",
 )
 @click.option(
     "--search",
     type=click.Choice(["random", "swarm", "best"]),
     metavar="HOW",
-    help="Walk at random (how-to/large-models.md), for --time-limit or 60 s: random, swarm or best.",
+    help="Take random walks (how-to/large-models.md) for --time-limit, or 60 s: random, swarm or best.",
 )
 @click.option(
-    "--live", is_flag=True, help="Check liveness: with no more faults, does any process wait for ever? (docs/live.md)"
+    "--live",
+    is_flag=True,
+    help="Check liveness: once faults stop, does any process starve? (docs/explanation/liveness.md)",
 )
 @click.option(
     "--progress-property", "progress_properties", multiple=True, metavar="NAME", shell_complete=completing.progress,
-    help="With --live: check this one only (repeatable).",
+    help="With --live: check only this progress property (repeatable).",
 )  # fmt: skip
 @click.option(
     "--mutate", type=click.IntRange(min=1), metavar="N",
-    help="Make N small changes of your own protocol, one at a time: which of them does no property notice?",
+    help="Make N small changes to a user protocol, one at a time, and report those that no property detects.",
 )  # fmt: skip
 @click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), help="With --search and --mutate: what is drawn follows from it."
+    "--seed", type=click.IntRange(0, 2**32 - 1), help="With --search and --mutate: seed of the random numbers."
 )
 @shared.THREADS
 @shared.STATES
@@ -166,14 +175,14 @@ Examples:
 @shared.MEMORY_LIMIT
 @click.option(
     "--symbolic", type=float, callback=seconds, metavar="SECONDS",
-    help="Also ask z3, for so long: is a property inductive, or bounded to how many steps?",
+    help="Also check with z3, for this time, whether properties are inductive, or hold to some depth.",
 )  # fmt: skip
 @click.option(
     "--evidence",
     type=click.Choice(EVIDENCE),
     show_default="quick",
-    help="Beside exploring: explored, nothing; quick, what is recorded or kept, and the proof; all, induction and "
-    "refinement too, in minutes (zabcheck docs properties-and-verdicts).",
+    help="Evidence to show: explored, only the exploration; quick, also what is recorded or kept, and the proof; "
+    "all, also induction and refinement, in minutes (zabcheck docs properties-and-verdicts).",
 )
 @shared.REPORT_JSON
 @format_options("explore")

@@ -336,7 +336,7 @@ def delivered(answer: Answer, handler: SignalHandler, words: Sequence[str]) -> i
         trouble = "" if seen else written(sys.stdout, text, lambda: handler.came)
         if trouble:
             code = NO_VERDICT
-            found = f"; what was found: {text.splitlines()[0]}" if answer.content is None else ""
+            found = f"; the result was: {text.splitlines()[0]}" if answer.content is None else ""
             notes.insert(0, f"cannot write to stdout: {trouble}{found}")
     except KeyboardInterrupt:
         code, notes = NO_VERDICT, [INTERRUPTED]
@@ -375,7 +375,7 @@ def wrong_file(problem: BaseException, words: Sequence[str]) -> str:
     while at is not None:
         if isinstance(at, OSError) and at.errno in UNUSABLE:
             if isinstance(at, FileNotFoundError) and is_cwd_gone():
-                return "the working directory has been deleted: go to another one"
+                return "the working directory has been deleted: change to another one"
             name = os.fsdecode(at.filename) if isinstance(at.filename, str | bytes) else ""
             given = [word.partition("=")[2] if word.startswith("--") else word for word in words]
             if name and any(name == g or name.startswith(f"{g.rstrip('/')}/") for g in given if g):
@@ -398,7 +398,7 @@ def spent(problem: BaseException | None) -> str:
         if "start new thread" in str(problem):
             return "out of threads; there is no verdict"
         if type(problem).__name__ == "BrokenProcessPool":
-            return "a process was killed, as it is when memory runs out; there is no verdict"
+            return "a process was killed, probably because memory ran out; there is no verdict"
     return spent(problem.__cause__ or problem.__context__)
 
 
@@ -445,7 +445,7 @@ def error_report(problem: BaseException, words: Sequence[str]) -> str:
         with contextlib.suppress(PackageNotFoundError):
             versions.append(f"{name} {version(name)}")
     return without_secrets(
-        "zabcheck met an error that it did not foresee. Please report it, with this file.\n\n"
+        "zabcheck had an internal error. Please report it, with this file.\n\n"
         f"command: {shlex.join(['zabcheck', *words])}\n"
         f"python: {sys.version}\nmachine: {platform.platform()}\nversions: {', '.join(versions)}\n\n"
         + "".join(traceback.format_exception(problem))

@@ -50,7 +50,7 @@ def check_writable(path: Path, option: str, regular: bool = False) -> None:
         try:
             os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
         except OSError:
-            raise RequestError(f"{option} {path}: nobody reads from this pipe") from None
+            raise RequestError(f"{option} {path}: no process reads from this pipe") from None
 
 
 def is_one_file(one: Path, other: Path) -> bool:

@@ -44,7 +44,7 @@ class SearchLine(StatusLine):
     def __call__(self, walked: Walked) -> None:
         if self.due():
             rate = walked.steps / max(walked.seconds, 1e-9)
-            met = f"{len(walked.met)} of {len(walked.properties)} premises met"
+            met = f"{len(walked.met)} of {len(walked.properties)} premises reached"
             broken = f", {len(walked.broken)} violated" if walked.broken else ""
             self.show(f"{walked.walks:,} walks, {walked.steps:,} steps, {rate:,.0f}/s, {met}{broken}")
 

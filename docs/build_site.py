@@ -30,7 +30,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.manual import KINDS, ManualPage
+from checker.manual import KINDS, LATER, ManualPage
 
 TOP = Path(__file__).parents[1]
 DOCS = TOP / "docs"
@@ -41,9 +41,17 @@ STAGED = {
     "docs/**/*.md": "", "docs/**/*.svg": "", "docs/**/*.ipynb": "", "benchmarks/results/*.md": "results",
     "CONTRIBUTING.md": "project", "CHANGELOG.md": "project", "SECURITY.md": "project", "examples/*.py": "examples",
 }  # fmt: skip
-CAPTIONS = KINDS | {"": "By topic", "results": "Measured", "project": "The project", "examples": "Examples"}
+CAPTIONS = KINDS | {"results": "Measured", "project": "The project", "examples": "Examples"}
 LINK = re.compile(r"(!?)\[((?:[^][`]|`[^`]*`|\[[^]]*\])*)\]\(([^)\s]+)\)")
 FENCE = re.compile(r" *(```|~~~)")
+# How the site's search counts what a reader seldom looks for: a word in the title of a record counts less than a word
+# in the text of a page.
+SCORER = """var Scorer = {{
+  score: ([page, title, anchor, descr, score]) => score * ({later}.some((start) => page.startsWith(start)) ? 0.3 : 1),
+  objNameMatch: 11, objPartialMatch: 6, objPrio: {{0: 15, 1: 5, 2: -5}}, objPrioDefault: 0,
+  title: 15, partialTitle: 7, term: 5, partialTerm: 2,
+}};
+"""
 SETTINGS = {
     "project": "zabcheck", "html_title": "zabcheck", "copyright": "", "extensions": "myst_parser", "html_theme": "furo",
     "myst_heading_anchors": 6, "smartquotes": 0, "html_copy_source": 0, "html_show_sourcelink": 0,
@@ -137,7 +145,7 @@ def with_runs(text: str, runs: Iterable[str]) -> str:
     def links(found: re.Match[str]) -> str:
         name = found[1]
         shown = ", ".join(
-            f'<a href="{LIVE}/{run}.html">{run.removeprefix(name + "-")}</a>' for run in of_entry.get(name, ())
+            f'<a href="../{LIVE}/{run}.html">{run.removeprefix(name + "-")}</a>' for run in of_entry.get(name, ())
         )
         return found[0] + (f"\n\nWalk through the run: {shown}" if shown else "")
 
@@ -235,6 +243,11 @@ def imported(style: str) -> list[str]:
     return re.findall(r"""(?:url\(|@import)\s*["']?((?:https?:)?//[^"')\s]+)""", style)
 
 
+def scorer() -> str:
+    """Return what the site's search counts of a result."""
+    return SCORER.format(later=json.dumps([*LATER, *(f"{name}/" for name in ("results", "project", "examples"))]))
+
+
 def build(output: Path, names: str) -> int:
     """Build the site into a folder, and return the exit code. A site that is there already is replaced."""
     if output.exists() and any(output.iterdir()) and not (output / "searchindex.js").exists():
@@ -244,7 +257,10 @@ def build(output: Path, names: str) -> int:
         source, runs, made = (Path(scratch) / name for name in ("source", "runs", "site"))
         live_pages(runs, names)
         stage(source, [path.stem for path in runs.glob("*.html")])
-        settings = [word for name, value in SETTINGS.items() for word in ("-D", f"{name}={value}")]
+        scoring = Path(scratch) / "scorer.js"
+        scoring.write_text(scorer(), encoding="utf-8")
+        values = SETTINGS | {"html_search_scorer": scoring}
+        settings = [word for name, value in values.items() for word in ("-D", f"{name}={value}")]
         command = ["sphinx", "-q", "-W", "--keep-going", "-C", "-b", "html", "-d", f"{scratch}/doctrees", *settings]
         done = subprocess.run([sys.executable, "-m", *command, str(source), str(made)], check=False)
         if done.returncode:

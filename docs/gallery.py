@@ -1,4 +1,4 @@
-"""Run the gallery and write the results: docs/gallery.md, tables of variants in other pages, and the times.
+"""Run the gallery and write the results: docs/reference/gallery.md, tables of variants in other pages, and the times.
 
     python docs/gallery.py [NAME ...] [--all] [--dry]
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import posixpath
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -27,7 +28,7 @@ from zabspec.authoring.declaration import Variant
 from zabspec.protocols.registry import PROTOCOLS
 
 DOCS = Path(__file__).parent
-PAGE = DOCS / "gallery.md"
+PAGE = DOCS / "reference/gallery.md"
 TABLED = tuple(
     DOCS / name for name in ("reference/variants.md", "explanation/case-studies.md", "reference/audit-findings.md")
 )
@@ -36,16 +37,18 @@ ON = "-and-on"
 
 BEGINNING = """# The gallery
 
-Claims of the sources and the faults that this project knows, each with a run behind it: `zabcheck gallery` runs
-those that take under a minute, `--all` the others too, and `zabcheck gallery NAME` one, with its story and the
-run that shows it. An entry is a check as [how-to/ci.md](how-to/ci.md) describes it; they lie in `checker/ci/gallery/`,
-and this page is written by a run of them (`docs/gallery.py`).
+After this page you can find the run behind each claim of the papers, and behind each known fault. `zabcheck gallery`
+runs the entries that take under a minute, `--all` the others too. `zabcheck gallery NAME` runs one entry, and prints
+its story and the run that shows it.
 
-*Expected* is what a person wrote there, citing the source; *found* is what the last run came to, and no table
-is written where these differ. A violation is named with the length of its shortest run, of a simulated run with
-its tick; "holds (18 of 21)" says how many of the properties judged were put to the test. *CPU s* is what the
-entry took when it was last measured, compilation and replay included; two cores share it. What several entries
-share is told to each in equal parts.
+Each entry is a check as [how-to/ci.md](../how-to/ci.md) describes it. The entries are in `checker/ci/gallery/`, and a
+run of them writes this page (`docs/gallery.py`). The columns:
+
+- *expected* is what a person wrote in the entry, citing the source. If a result differs, no table is written.
+- *found* is the result of the last run. A violated property has the length of its shortest run; in a simulated run, its
+  tick. "holds (18 of 21)" means that 18 of the 21 properties were checked non-vacuously.
+- *CPU s* is what the entry took when it was last measured, compilation and replay included. Two cores share it. Entries
+  that share an exploration each get an equal part of its time.
 """
 
 
@@ -92,7 +95,7 @@ def row(o: Outcome, before: dict[str, tuple[str, str, str]], measured: dict[str,
 
 def link(where: str) -> str:
     """Return the link from the page to a file of the project."""
-    return where.removeprefix("docs/") if where.startswith("docs/") else f"../{where}"
+    return posixpath.relpath(where, "docs/reference")
 
 
 def story(c: Check) -> str:
@@ -100,7 +103,7 @@ def story(c: Check) -> str:
     what = ", ".join(f"{name} {depth}" for name, depth in sorted(c.expect.violated.items(), key=lambda pair: pair[1]))
     took = f"{c.seconds:.0f} CPU seconds" if c.seconds else "never measured"
     more = f"; {took}: with `--all`, or by its name" if is_heavy(c) else ""
-    breaks = f" Breaks: {what}." if len(c.expect.violated) > 1 else ""
+    breaks = f" Violated: {what}." if len(c.expect.violated) > 1 else ""
     return f"### {c.name}\n\n{c.story}{breaks}\n*Cited:* {c.expect.source}{more}.\n"
 
 

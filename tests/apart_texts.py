@@ -331,7 +331,7 @@ def whose_is_greatest(s: State) -> Node:
 
 def a_loop_given_another_process(s: State) -> None:
     for p in range(s.NODES):
-        p = s.leader[p]  # p, which goes through processes, is given another value
+        p = s.leader[p]  # p, a loop variable over processes, is assigned another value
         s.ready[p] = False
 
 

@@ -26,7 +26,8 @@ __all__ = ["pytest_configure", "pytest_generate_tests", "pytest_pyfunc_call", "z
 MARK = "zabcheck"
 FIXTURE = "zabcheck_explored"
 MARKER = (
-    "zabcheck(protocol='zab', **options): explore this configuration, and fail where it is not held (zabcheck.explore)"
+    "zabcheck(protocol='zab', **options): explore this configuration, and fail unless every property holds "
+    "(zabcheck.explore)"
 )
 
 

@@ -16,9 +16,9 @@ def in_the_way() -> str:
     for name in PACKAGES:
         found = place(name)
         if not found:
-            return f"zabcheck's own package {name} is missing: install zabcheck anew"
+            return f"zabcheck's own package {name} is missing: reinstall zabcheck"
         if os.path.realpath(found) != os.path.join(top, name, "__init__.py"):
-            return f"{found} stands in the way of zabcheck's own package {name}: rename it, or run from another folder"
+            return f"{found} shadows zabcheck's package {name}: rename it, or run from another folder"
     return ""
 
 

@@ -7,7 +7,8 @@
     verdicts = judge(spark.read.parquet("events"))
     verdicts.where("verdict = 'violated'").groupBy("property").count().show()
 
-Nothing runs before somebody asks for rows. `docs/spark.md` has the columns, and what is said of rows in disorder.
+Nothing runs before rows are requested. `docs/how-to/tables-and-spark.md` has the columns, and the verdicts of runs
+whose order is unclear.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Swept:
     """Simulated runs, which are made when somebody asks for rows.
 
     Attributes:
-        runs: a row a run, as in the table of `zabcheck sweep` (docs/sweep.md).
+        runs: a row a run, as in the table of `zabcheck sweep` (docs/reference/file-formats.md).
         events: what happened in them, whole runs in each partition, in order; `run` is `number` of `runs`.
     """
 
@@ -86,9 +87,7 @@ def judge(
 
         if isinstance(events, str | PathLike):
             if observes is not None or together or order:
-                raise RequestError(
-                    "observes, together and order are of a DataFrame; files say and have these themselves"
-                )
+                raise RequestError("observes, together and order are for a DataFrame; files have their own")
             return judge_files(active_session(), place_named(fspath(events)), names)
         return judge_frame(events, names, observes, together, order)
     except (NoSpark, TableError) as problem:
@@ -285,7 +284,7 @@ def sweep(spark: SparkSession, *, every: bool = False, partitions: int | None = 
     from zabspec.model import ConfigError
 
     if "seeds" not in grid:
-        raise RequestError("seeds says which seeds to run, as seeds='1:1001'")
+        raise RequestError("seeds is missing, for example seeds='1:1001'")
     try:
         check_installed()
         from traces.sweep.frames import events_frame, runs_frame
@@ -295,7 +294,7 @@ def sweep(spark: SparkSession, *, every: bool = False, partitions: int | None = 
         question.check()
         return Swept(runs_frame(spark, question, partitions), events_frame(spark, question, every, partitions))
     except TypeError:
-        raise RequestError(f"a sweep has nothing of the name {strange(grid)!r}") from None
+        raise RequestError(f"a sweep has no option {strange(grid)!r}") from None
     except (ConfigError, NoSpark, TableError) as problem:
         raise RequestError(str(problem)) from None
 

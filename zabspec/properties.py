@@ -1,4 +1,4 @@
-"""What a property is: of safety, and of progress."""
+"""Define properties: of safety, and of progress."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class Property:
     sooner: bool = False
 
     def judges(self, protocol: str) -> bool:
-        """Whether it can be judged of runs of a protocol."""
+        """Return whether it can be checked on runs of a protocol."""
         return not self.protocols or protocol in self.protocols
 
     @property
     def statement(self) -> str:
-        """The paper's or the author's statement: the function's docstring."""
+        """Return the paper's or the author's statement: the function's docstring."""
         return inspect.cleandoc(self.holds.__doc__ or "")
 
 
@@ -85,15 +85,15 @@ class ProgressProperty:
 
     @property
     def called(self) -> str:
-        """What a program calls the function."""
+        """Return the name of the function in a program."""
         return self.key or self.waits.__name__
 
     @property
     def statement(self) -> str:
-        """The function's docstring."""
+        """Return the statement: the function's docstring."""
         return inspect.cleandoc(self.waits.__doc__ or "")
 
     @property
     def names_one(self) -> bool:
-        """Whether it asks who was named."""
+        """Return whether the function takes the named process."""
         return bool(self.waits.__code__.co_argcount == 3)

@@ -89,7 +89,7 @@ def one_rule_away(report: Report) -> str:
     s = min(near, key=lambda one: (one.depth, one.variant))
     broken = next(iter(s.breaks))
     command = command_of(dict(s.within) | {"protocol": c.protocol, "variant": s.variant})
-    return f"one rule away: {s.variant} breaks {broken} in {s.depth} steps: {command}"
+    return f"one rule away: {s.variant} violates {broken} in {s.depth} steps: {command}"
 
 
 def within(s: Shown, c: Configuration) -> bool:

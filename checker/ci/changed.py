@@ -137,8 +137,8 @@ def git(folder: Path, *words: str) -> str:
             ["git", "-C", str(folder), *words], capture_output=True, check=False, stdin=subprocess.DEVNULL
         )
     except OSError as problem:
-        raise MatrixError(f"--changed-since asks git, which cannot be run: {problem.strerror}") from None
+        raise MatrixError(f"--changed-since needs git, which cannot be run: {problem.strerror}") from None
     if done.returncode:
         said = " ".join(done.stderr.decode(errors="replace").split()) or f"it does not know {words[-1]!r}"
-        raise MatrixError(f"--changed-since asks git, which says: {said}")
+        raise MatrixError(f"--changed-since needs git, which reports: {said}")
     return done.stdout.decode(errors="surrogateescape")

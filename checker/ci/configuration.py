@@ -220,16 +220,16 @@ def table_of(path: Path) -> dict[str, Any]:
         return tomllib.loads(read_bytes(path, LARGEST).decode())
     except OSError as problem:
         if problem.errno == errno.EFBIG:
-            raise MatrixError(f"{path} is larger than {LARGEST >> 20} MiB: this is no matrix of checks") from None
+            raise MatrixError(f"{path} is larger than {LARGEST >> 20} MiB: this is not a file of checks") from None
         raise MatrixError(f"cannot read {path}: {problem.strerror or problem}") from None
     except UnicodeDecodeError:
-        raise MatrixError(f"{path} is no TOML: it is not UTF-8") from None
+        raise MatrixError(f"{path} is not TOML: it is not UTF-8") from None
     except tomllib.TOMLDecodeError as problem:
         raise MatrixError(f"{path} is no TOML: {problem}") from None
     except RecursionError:
-        raise MatrixError(f"{path} is no TOML: nested too deeply") from None
+        raise MatrixError(f"{path} is not TOML: nested too deeply") from None
     except ValueError:  # a number with more digits than Python parses
-        raise MatrixError(f"{path} is no matrix of checks: a number in it is too large") from None
+        raise MatrixError(f"{path} is not a file of checks: a number in it is too large") from None
 
 
 # --- what may stand in it --------------------------------------------------------------------------
@@ -266,14 +266,14 @@ def wrong_at(problem: ValidationError, table: Mapping[str, Any]) -> str:
         missing = next(key for key in problem.validator_value if key not in value)
         return f"{where}{missing!r} is missing"
     if problem.validator == "anyOf" and "source" in str(problem.validator_value):
-        return f"{where}an expectation cites its 'source', or says by which independent engine it is 'confirmed_by'"
+        return f"{where}an expectation needs a 'source', or an independent engine in 'confirmed_by'"
     if problem.validator in ("enum", "const"):
         there = problem.validator_value if problem.validator == "enum" else [problem.validator_value]
         hint = near(str(value), there) or f"; there are {', '.join(there)}"
         return f"{where}there is no {value!r}{hint}"
-    wanted = {"type": f"a {problem.validator_value}", "minLength": "more than nothing", "minItems": "one or more"}
+    wanted = {"type": f"a {problem.validator_value}", "minLength": "above 0", "minItems": "one or more"}
     said = wanted.get(str(problem.validator)) or str((problem.schema or {}).get("description") or problem.message)
-    return f"{where}{str(value)[:60]!r} is not right: it is to be {said}"
+    return f"{where}{str(value)[:60]!r} is wrong: it must be {said}"
 
 
 def place(path: Sequence[str | int], table: Mapping[str, Any]) -> str:
@@ -362,11 +362,13 @@ def expectation(given: Mapping[str, Any], values: Mapping[str, Any]) -> Expectat
     """
     verdict, violated = given["verdict"], given.get("violated", {})
     if (verdict == VIOLATED) != bool(violated):
-        raise MatrixError(f"the verdict {verdict!r} {'says' if violated else 'does not say'} which properties break")
+        raise MatrixError(
+            f"the verdict {verdict!r} {'says' if violated else 'does not say'} which properties are violated"
+        )
     ends = values.get("engine") not in (SIMULATE, LIVE)
     if len(set(violated.values())) > 1 and not values.get("keep_going") and ends:
         raise MatrixError(
-            "what breaks at several depths is found with keep_going = true: without it, the first ends it"
+            "violations at several depths need keep_going = true: without it, the exploration ends at the first"
         )
     of_states = [key for key in ("depth", "states", "raw", "exhausted") if key in given]
     if values.get("engine") == SIMULATE and of_states:
@@ -374,12 +376,12 @@ def expectation(given: Mapping[str, Any], values: Mapping[str, Any]) -> Expectat
     if values.get("engine") != LIVE and "progress_properties" in values:
         raise MatrixError('progress_properties are for engine = "live"')
     if values.get("engine") == LIVE and "raw" in given:
-        raise MatrixError("states of the stable phase are not counted without symmetry too: there is no raw to expect")
+        raise MatrixError("states of the stable phase are not counted without symmetry, so there is no raw to expect")
     if values.get("engine") != SIMULATE and "sha256" in given:
         raise MatrixError("only a simulated run has a sha256 to expect")
     premises: Any = given.get("premises", ALL if verdict == HOLDS else [])
     if verdict == NOT_REACHED and premises:
-        raise MatrixError(f"the verdict {verdict!r} contradicts the premises to be met")
+        raise MatrixError(f"the verdict {verdict!r} contradicts the premises to be reached")
     if premises == ALL:
         premises = None
     elif not isinstance(premises, dict):
@@ -406,14 +408,14 @@ def known_of(path: Path, checks: Iterable[Check]) -> tuple[Known, ...]:
         if given["check"] not in names:
             raise MatrixError(f"{path}: there is no check {given['check']!r}{near(given['check'], names)}")
         if not isinstance(given["until"], datetime.date) or isinstance(given["until"], datetime.datetime):
-            said = f"{str(given['until'])[:40]!r} is no date: write it as 2026-12-31, without quotes"
+            said = f"{str(given['until'])[:40]!r} is not a date: write it as 2026-12-31, without quotes"
             raise MatrixError(f"{path}: known {given['check']} until: {said}")
         if what == "violated" and not name:
             raise MatrixError(f"{path}: known {given['check']}: 'property' is missing: which one is violated?")
         known = Known(given["check"], what, name, given.get("depth"), given["reason"].strip(), given["until"])
         if not known.reason:
-            raise MatrixError(f"{path}: known {given['check']}: an empty reason is none")
+            raise MatrixError(f"{path}: known {given['check']}: the reason is empty")
         if any((k.check, k.what, k.name, k.depth) == (known.check, what, name, known.depth) for k in out):
-            raise MatrixError(f"{path}: known {known.check}: {name or what} is there twice")
+            raise MatrixError(f"{path}: known {known.check}: {name or what} is listed twice")
         out.append(known)
     return tuple(out)

@@ -88,7 +88,7 @@ def outcome_of(check: Check, found: CheckFindings, baseline: Sequence[Known], to
             continue
         used.add(k)
         if k.until < today:
-            over = f"{d.says}; it was let pass until {k.until}, which is over ({k.reason})"
+            over = f"{d.says}; it was allowed until {k.until}, which has passed ({k.reason})"
             judged.append(Difference(d.what, over, d.name, d.depth))
         else:
             judged.append(Difference(d.what, d.says, d.name, d.depth, f"until {k.until}: {k.reason}"))
@@ -107,7 +107,7 @@ def outcome_of(check: Check, found: CheckFindings, baseline: Sequence[Known], to
 def far_ahead(baseline: Sequence[Known], today: datetime.date) -> list[str]:
     """Return a warning for each difference that the baseline accepts for more than a year."""
     return [
-        f"the baseline lets {k.name or k.what} of {k.check} pass until {k.until}, more than a year from now"
+        f"the baseline allows {k.name or k.what} of {k.check} until {k.until}, more than a year from now"
         for k in baseline
         if k.until > today + YEAR
     ]
@@ -121,7 +121,9 @@ def gone(known: Known) -> Difference:
     """Return the difference for an entry of the baseline that did not occur."""
     what = f"{known.name} {known.what}" if known.name else known.what
     at = "" if known.depth is None else f" at depth {known.depth}"
-    return Difference(VANISHED, f"the baseline has {what}{at}, which is not so: take it out of there", known.name)
+    return Difference(
+        VANISHED, f"the baseline has {what}{at}, which no longer occurs: remove it from the baseline", known.name
+    )
 
 
 # --- what differs ----------------------------------------------------------------------------------
@@ -158,7 +160,9 @@ def of_premises(found: CheckFindings, expect: Expectation) -> Iterator[Differenc
     if expect.verdict == NOT_REACHED:
         for name, depth in found.met.items():
             yield Difference(
-                CHANGED, f"the premise of {name} is met{at(depth, found)}, and no premise was expected to be", name
+                CHANGED,
+                f"the premise of {name} is reached{at(depth, found)}, and no premise was expected to be reached",
+                name,
             )
         return
     for name, wanted in premises_of(found, expect):
@@ -167,16 +171,16 @@ def of_premises(found: CheckFindings, expect: Expectation) -> Iterator[Differenc
             if wanted is not None and depth is not None and depth != wanted:
                 yield Difference(
                     CHANGED,
-                    f"the premise of {name} is met{at(depth, found)}, and was expected{at(wanted, found)}",
+                    f"the premise of {name} is reached{at(depth, found)}, and was expected{at(wanted, found)}",
                     name,
                 )
         elif lost(found, name, wanted):
             yield Difference(
-                PREMISE_LOST, f"the premise of {name} is not met{at(wanted, found)}, and was expected to be", name
+                PREMISE_LOST, f"the premise of {name} is not reached{at(wanted, found)}, and was expected to be", name
             )
     tested = set(found.met) | set(found.violated)
     if expect.verdict == HOLDS and found.covered and not tested and not list(premises_of(found, expect)):
-        yield Difference(PREMISE_LOST, "no property was put to the test")
+        yield Difference(PREMISE_LOST, "no property was checked non-vacuously")
 
 
 def lost(found: CheckFindings, name: str, wanted: int | None) -> bool:
@@ -207,7 +211,10 @@ def undecided(found: CheckFindings, expect: Expectation) -> Iterator[str]:
         if name not in found.met and name not in found.violated and not lost(found, name, wanted)
     ]
     if left and expect.verdict != NOT_REACHED:
-        yield f"it ended at a violation before the premise of {some(left)} was met (keep_going = true goes on)"
+        yield (
+            f"the exploration ended at a violation before the premise of {some(left)} was reached "
+            "(keep_going = true continues)"
+        )
 
 
 def at(depth: int | None, found: CheckFindings) -> str:

@@ -42,19 +42,21 @@ HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 ENDS = {DIFFERS: FAILURE, UNDECIDED: ERROR, NOT_RUN: SKIPPED}
 # The rules of findings other than violations; each property is a rule of its own.
 RULES = {
-    "vanished": "A violation that was expected, or known, is no longer there.",
-    "premise lost": "A premise that had to be met is not met: the property is no longer put to the test.",
-    "changed": "What was found is not what was expected: another depth, another number of states.",
-    "no verdict": "Less was looked at than was asked for.",
+    "vanished": "An expected, or known, violation no longer occurs.",
+    "premise lost": "A premise that had to be reached is not reached: the property is no longer checked non-vacuously.",
+    "changed": "The result is not the expected one: another depth, another number of states.",
+    "no verdict": "Less was checked than was requested.",
 }
 HELP_OF_PROPERTIES = (
-    "The result lies at the rule that the variant or the change touches, or at the handler of the last step; its "
-    "related locations are the steps of a shortest run. `zabcheck check --traces DIR` saves the run, `zabcheck export` "
-    "shows it, `zabcheck replay` plays it in the simulator. If it is known, put it into the baseline, with a date."
+    "The result is located at the rule that the variant or the change touches, or at the handler of the last step; "
+    "its related locations are the steps of a shortest run. `zabcheck check --traces DIR` saves the run, `zabcheck "
+    "export` "
+    "shows it, `zabcheck replay` plays it in the simulator. If the violation is known, add it to the baseline, with "
+    "a date."
 )
 HELP_OF_CHECKS = (
-    "The result lies at the check in its file. `zabcheck check --only NAME` runs that check alone. Either the protocol "
-    "is to be mended, or the check no longer says what is to be expected."
+    "The result is located at the check in its file. `zabcheck check --only NAME` runs that check alone. Either the "
+    "protocol has to be fixed, or the check's expectation has to be updated."
 )
 
 
@@ -93,7 +95,7 @@ class CheckResult(Result):
         """The outcome of all checks in a line."""
         run = len(self.outcomes) - len(self.of(NOT_RUN))
         if not run:
-            return f"nothing was run: {self.counted(len(self.outcomes))} left out; {self.path}"
+            return f"nothing was run: {self.counted(len(self.outcomes))} skipped; {self.path}"
         parts = []
         for status in (DIFFERS, UNDECIDED):
             if found := self.of(status):
@@ -279,7 +281,7 @@ def notes_of(o: Outcome) -> list[str]:
     if o.found is not None and o.found.promised:
         out.append(f"{name}: {o.found.promised}")
     if o.new and o.found is not None:
-        out += [f"  what is expected is said by: {o.check.expect.source}"]
+        out += [f"  expected by: {o.check.expect.source}"]
     return out
 
 

@@ -125,7 +125,7 @@ def refuse_unjudged(name: str, asked: ReadyCheck, where: str) -> None:
     built_in = [] if asked.configuration is None else [NO_RUNTIME_ERROR.name]
     if name not in (*asked.names, *built_in):
         hint = near(name, asked.names) or f"; there are {', '.join(asked.names)}"
-        what = f"progress property {name!r} is checked" if asked.check.live else f"property {name!r} is judged"
+        what = f"progress property {name!r} is checked" if asked.check.live else f"property {name!r} is checked"
         raise MatrixError(f"{where}: no {what}{hint}")
 
 

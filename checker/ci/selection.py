@@ -26,10 +26,10 @@ def chosen(matrix: Matrix, only: Sequence[str], revision: str | None) -> dict[st
     for name in only:
         if name not in names:
             raise MatrixError(f"there is no check {name!r}{near(name, names) or '; there are ' + ', '.join(names)}")
-    out = {name: "another was asked for" for name in names if only and name not in only}
+    out = {name: "another check was requested" for name in names if only and name not in only}
     if revision is not None:
         kept = {c.name for c in touched(matrix, revision)}
-        out |= {name: f"nothing that it rests on has changed since {revision}" for name in names if name not in kept}
+        out |= {name: f"nothing that it depends on has changed since {revision}" for name in names if name not in kept}
     return out
 
 

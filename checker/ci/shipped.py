@@ -37,14 +37,14 @@ HEAVY = 60.0  # CPU seconds: an entry that takes longer runs only with --all, or
 TITLES = {
     "dsn11": "ZAB as DSN'11 states it",
     "variants": "ZAB with one rule changed",
-    "live": "Who waits for ever when all is well",
-    "networks": "ZAB over channels that are not its own",
-    "ladis08": "ZAB as LADIS 2008 has it",
+    "live": "Liveness: which processes make progress once faults stop",
+    "networks": "ZAB over channels weaker than the papers assume",
+    "ladis08": "ZAB as LADIS'08 describes it",
     "takeover": "When a new leader takes over",
     "tree": "A replicated tree above the broadcast",
-    "db19": "The node of the db-19 lab",
-    "examples": "Protocols of one file",
-    "others": "Protocols of others that broadcast",
+    "db19": "The lab db-19",
+    "examples": "Single-file protocols",
+    "others": "Other broadcast protocols",
 }
 
 
@@ -165,15 +165,15 @@ def told(c: Check, reasons: Mapping[tuple[str, str], str]) -> str:
     protocol, name = of_variant(c)
     variant = PROTOCOLS[protocol].variants.get(name) if protocol in NAMES else None
     if variant is None or (protocol, name) not in reasons:
-        raise MatrixError(f"the gallery tells nothing of {c.name}")
+        raise MatrixError(f"the gallery has no story of {c.name}")
     why = reasons[protocol, name]
     if not c.why:
-        first = f"`{name}` explored on, past the claim of the proof that breaks first: {why}."
-        return f"{first} In the larger budget what the claim guarded breaks after it."
+        first = f"`{name}` explored further, past the claim of the proof that is violated first: {why}."
+        return f"{first} In the larger budget the properties that the claim guards are violated after it."
     broken = c.expect.verdict == VIOLATED
     changed, matters = ("changed", "What goes wrong") if broken else ("read otherwise", "Why it does no harm")
     changed, matters = ("repaired", "Why") if variant.repairs else (changed, matters)
-    left = " The other rules still break what they break." if variant.repairs and broken else ""
+    left = " The other rules still violate what they violated before." if variant.repairs and broken else ""
     return f"The rule {changed}: {' '.join(variant.summary.split())}. {matters}: {why}.{left}"
 
 

@@ -33,4 +33,4 @@ def summary(result: CheckResult) -> str:
     data = out.encode()
     if len(data) <= LARGEST_SUMMARY:
         return out
-    return data[:LARGEST_SUMMARY].decode(errors="ignore") + "\n\n(There is more than GitHub takes.)\n"
+    return data[:LARGEST_SUMMARY].decode(errors="ignore") + "\n\n(The rest is longer than GitHub accepts.)\n"

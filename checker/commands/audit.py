@@ -53,23 +53,37 @@ ANEW = 100  # rounds, one of which reads everything again
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @click.argument("servers", nargs=-1, metavar="SERVER...")
-@click.option("--config", type=INPUT, metavar="ZOO.CFG", help="Who votes, and how: for quorums (else majorities).")
-@shared.named("--release", "NUMBER", "Of the servers, for what starts (all that the files can be of).",
-              completing.zookeeper_releases)  # fmt: skip
-@click.option("--forecast", is_flag=True, help="Also: what starting them can come to, by the release's model.")
-@click.option("--no-digests", is_flag=True, help="Do not replay the logs: faster, and cannot say who is wrong.")
-@click.option("--diff", is_flag=True, help="Of two servers: the first transaction in which they part.")
-@click.option("--logs", is_flag=True, help="What is named are text logs (zookeeper.log) of the servers.")
 @click.option(
-    "--watch", type=float, callback=seconds, metavar="SECONDS", help="Again and again; only what is new is read."
+    "--config",
+    type=INPUT,
+    metavar="ZOO.CFG",
+    help="The zoo.cfg that says which servers vote, and with which quorums (default: majorities).",
+)
+@shared.named("--release", "NUMBER", "Release of the servers, to determine which of them start (default: every "
+"release that can have written the files).",
+              completing.zookeeper_releases)  # fmt: skip
+@click.option(
+    "--forecast", is_flag=True, help="Also forecast what can happen when they are started, by the release's model."
+)
+@click.option(
+    "--no-digests", is_flag=True, help="Do not replay the logs: faster, but cannot determine which server is wrong."
+)
+@click.option("--diff", is_flag=True, help="Show the first transaction in which two servers differ.")
+@click.option("--logs", is_flag=True, help="The arguments are text logs (zookeeper.log) of the servers.")
+@click.option(
+    "--watch",
+    type=float,
+    callback=seconds,
+    metavar="SECONDS",
+    help="Repeat the audit after this time; only new records are read.",
 )
 @click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True, help="Where.")
-@click.option("--master", metavar="URL", help="With --engine spark, or for an address: where Spark runs (local[*]).")
-@click.option("--show-data", is_flag=True, help="Show what nodes hold, which is secret otherwise.")
-@click.option("--json", "as_json", is_flag=True, help="The report as JSON; with --watch a line each time.")
+@click.option("--master", metavar="URL", help="With --engine spark, or for an address: the Spark master (local[*]).")
+@click.option("--show-data", is_flag=True, help="Show the data of nodes, which reports otherwise leave out.")
+@click.option("--json", "as_json", is_flag=True, help="The report as JSON; with --watch one line for each audit.")
 @format_options("audit")
-@click.option("--svg", type=PATH, metavar="FILE", help="With --logs: also draw what they tell.")
-@click.option("--png", type=PATH, metavar="FILE", help="With --logs: the same, rasterised.")
+@click.option("--svg", type=PATH, metavar="FILE", help="With --logs: also draw the events of the logs.")
+@click.option("--png", type=PATH, metavar="FILE", help="With --logs: the same picture as PNG.")
 def audit(servers: tuple[str, ...], **flags: Any) -> Answer:
     """Audit the data directories of a ZooKeeper ensemble: did it keep ZAB's promises?
 
@@ -77,7 +91,7 @@ def audit(servers: tuple[str, ...], **flags: Any) -> Answer:
     DATA,LOGS; a path, or an address (s3://, viewfs://, ...), which is copied first. Nothing is written to them, and
     servers may be running.
 
-    Exit codes: 0 OK, or warnings alone; 1 a violation, or data in danger; 2 the question was wrong; 3 something could
+    Exit codes: 0 OK, or warnings alone; 1 a violation, or data in danger; 2 the request is wrong; 3 something could
     not be read.
     """
     request = AuditRequest(
@@ -98,9 +112,9 @@ def audit(servers: tuple[str, ...], **flags: Any) -> Answer:
     if request.engine == "spark" and (watch is not None or flags["diff"] or logs):
         raise click.UsageError("--engine spark does not go with --watch, --diff or --logs")
     if watch is not None and any("://" in server for server in servers):
-        raise click.UsageError("--watch reads directories of this machine, or of a mount, and none at an address")
+        raise click.UsageError("--watch reads directories of this machine or of a mount, not at an address")
     if request.forecast and (watch is not None or flags["diff"]):
-        raise click.UsageError("--forecast is of servers that are stopped: it does not go with --watch or --diff")
+        raise click.UsageError("--forecast is for stopped servers: it does not go with --watch or --diff")
     if (flags["svg"] or flags["png"]) and not logs:
         raise click.UsageError("--svg and --png draw text logs: they go with --logs (of directories there is --html)")
     if logs:
@@ -155,7 +169,7 @@ def watched(request: AuditRequest, every: float, files: Mapping[str, Path], as_j
             except RequestError:
                 if before is None:
                     raise
-                complain("a directory is gone, or is being replaced: it is looked for again")
+                complain("a directory is missing, or is being replaced: retrying")
         seen = publish(report_of(request, now), as_json, files)
         line = replace(seen, indent=None) if as_json else replace(seen, texts=[news(now, before)])
         before = now

@@ -67,16 +67,18 @@ Examples:
     type=int,
     callback=at_least(1),
     metavar="K",
-    help="How deep: all runs of K steps, and some longer ones.",
+    help="Largest number of steps: covers all runs of K steps, and some longer ones.",
 )
-@click.option("--from", "source", metavar="TRACE[:STEP]", help="Start from a state of a saved trace; its last.")
+@click.option(
+    "--from", "source", metavar="TRACE[:STEP]", help="Start from this step of a saved trace (default: its last)."
+)
 @shared.PROPERTY
 @click.option(
     "--every", default=4, show_default=True, callback=at_least(1), metavar="N",
-    help="Ask once in so many steps, and at the end; 1 finds what takes fewest rounds.",
+    help="Query z3 once in this many steps, and at the end; 1 finds a violation with the fewest rounds.",
 )  # fmt: skip
 @click.option(
-    "--time-limit", default=600.0, show_default=True, callback=seconds, metavar="SECONDS", help="Give up after so long."
+    "--time-limit", default=600.0, show_default=True, callback=seconds, metavar="SECONDS", help="Stop after this time."
 )
 @click.option("--query-limit", type=float, callback=seconds, metavar="SECONDS", help="Time limit of each query.")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of the solver.")
@@ -86,9 +88,9 @@ Examples:
 @HTML
 @published("bmc")
 def bmc(**flags: Any) -> tuple[BoundedReport, Files]:
-    """Search with z3 for a run of at most K steps that violates a property.
+    """Check with z3 whether some run of at most K steps violates a property.
 
-    Exit codes: 0 there is none, 1 one was found and written down, 2 the request is wrong, 3 no verdict.
+    Exit codes: 0 none does, 1 one was found and saved, 2 the request is wrong, 3 no verdict.
     """
     started = time.perf_counter()
     request = request_of_flags(**flags)

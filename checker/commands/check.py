@@ -67,10 +67,19 @@ class CheckOutputs:
 def file_options(command: Any) -> Any:
     """Add the options that name further outputs to a command."""
     for option in (
-        click.option("--traces", type=PATH, metavar="DIR", help="Save the runs of what is new there, to be replayed."),
-        click.option("--html", type=PATH, metavar="DIR", help="Save a page of all there, and one of each of them."),
-        click.option("--json", "as_json", is_flag=True, help="The answer, or what is wrong, as JSON."),
-        click.option("--github", is_flag=True, help="Annotations for GitHub Actions, and the summary of the step."),
+        click.option(
+            "--traces", type=PATH, metavar="DIR", help="Save the runs of new violations in this folder, to be replayed."
+        ),
+        click.option(
+            "--html",
+            type=PATH,
+            metavar="DIR",
+            help="Save a page of all checks in this folder, and one page for each violation.",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="The result, or the error, as JSON."),
+        click.option(
+            "--github", is_flag=True, help="Print annotations for GitHub Actions, and write the step summary."
+        ),
         format_options("check"),
     ):
         command = option(command)
@@ -79,14 +88,18 @@ def file_options(command: Any) -> Any:
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @click.argument("file", required=False, type=INPUT)
-@click.option("--only", multiple=True, metavar="NAME", help="This check alone (repeatable).")
-@click.option("--changed-since", metavar="REV", help="Only what may differ since that commit: git says what changed.")
+@click.option("--only", multiple=True, metavar="NAME", help="Run only this check (repeatable).")
+@click.option(
+    "--changed-since",
+    metavar="REV",
+    help="Run only checks that can be affected by changes since this commit, as git reports them.",
+)
 @file_options
 def check(file: Path | None, only: tuple[str, ...], changed_since: str | None, **outputs: Any) -> Answer:
-    """Run the checks of zabcheck.toml and compare the results with what it expects.
+    """Run the checks of zabcheck.toml and compare the results with its expectations.
 
-    Exit codes: 0 all as expected; 1 something differs: a new violation, one that vanished, a premise no longer met, a
-    changed figure; 2 the file or the request is wrong; 3 there is no verdict on something.
+    Exit codes: 0 all as expected; 1 something differs: a new violation, one that vanished, a premise no longer reached,
+    a changed figure; 2 the file or the request is wrong; 3 some check has no verdict.
     """
     return for_machines(lambda: checked(file, only, changed_since, outputs), outputs["as_json"])
 

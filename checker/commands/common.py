@@ -49,7 +49,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-CLOSED = Answer(WRONG, notes=["stdout is closed: there is nowhere to answer"])
+CLOSED = Answer(WRONG, notes=["stdout is closed: the result cannot be written"])
 FOLDER = Path(__file__).parent  # of subcommands
 EXPLORE = "explore"  # what `zabcheck` does without a command
 LONGEST = 1000  # characters of a command's sentence, so that it is never cut
@@ -395,5 +395,5 @@ def budget_options(
     return add
 
 
-OWN_BUDGETS_HELP = "A budget that the protocol declares; --NAME N says the same (repeatable)."
-PROTOCOL_HELP = "zab, ladis, db19, zookeeper, or your own: a file (protocol.py) or a module (package.module)."
+OWN_BUDGETS_HELP = "Set a budget that the protocol declares; --NAME N does the same (repeatable)."
+PROTOCOL_HELP = "zab, ladis, db19, zookeeper, or a user protocol: a file (protocol.py) or a module (package.module)."

@@ -10,7 +10,7 @@ from checker.commands.common import Answer, Subcommand
 __all__ = ["completion"]
 
 EXAMPLES = """\b
-Where each reads it:
+Where to put it:
   bash   eval "$(zabcheck completion bash)"        in ~/.bashrc
   zsh    eval "$(zabcheck completion zsh)"         in ~/.zshrc, after compinit
   fish   zabcheck completion fish > ~/.config/fish/completions/zabcheck.fish
@@ -21,5 +21,5 @@ Where each reads it:
 @click.argument("shell", type=click.Choice(completing.SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> Answer:
-    """Print the script with which a shell completes commands, flags and names, those of the protocol included."""
+    """Print a script with which a shell completes commands, flags and the names of a protocol."""
     return completing.script(shell, ctx.find_root().command)

@@ -27,22 +27,27 @@ __all__ = ["chaos", "conform"]
 
 @click.command(cls=Subcommand)
 @click.argument("record", type=INPUT)
-@shared.named("--release", "NUMBER", "Whose text (what the record says).", completing.zookeeper_releases)
-@shared.named("--variant", "NAMES", "Another variant of the text in its place.", completing.zookeeper_variants)
+@shared.named(
+    "--release",
+    "NUMBER",
+    "The release whose model is searched (default: as the record says).",
+    completing.zookeeper_releases,
+)
+@shared.named("--variant", "NAMES", "Search this variant of the model instead.", completing.zookeeper_variants)
 @click.option(
     "--time-limit", type=float, metavar="SECONDS", default=300.0, show_default=True,
-    help="Give up after that; the verdict is then UNKNOWN.",
+    help="Stop after this time; the verdict is then UNKNOWN.",
 )  # fmt: skip
 @published("conform", "The answer as JSON.")
 def conform(record: Any, release: str, variant: str, time_limit: float | None) -> StatedResult:
     """Search for a run of a release's model that explains the record of a free-running ensemble.
 
-    It must explain each packet between servers, in order, kills and starts, and the disks in the end. Election votes
-    and
-    the servers' logs are not checked.
+    It explains each packet between servers, in order, kills and starts, and the disks at the end. Election votes and
+    the servers' logs are ignored.
 
-    0: a run explains all of it, what clients were told is served, and the run violates nothing; 1: nothing explains the
-    record, or a promise was broken; 3: not known (a record without its end, too many states, no time left).
+    Exit codes: 0 a run explains the whole record, acknowledged writes are served, and the run violates nothing; 1 no
+    run explains the record, or a property is violated; 2 the request is wrong; 3 unknown: the record has no end, there
+    are too many states, or the time is up.
     """
     request = ConformRequest(str(record), release or "", variant or "", time_limit)
     with ShownSearch() as shown:
@@ -51,27 +56,46 @@ def conform(record: Any, release: str, variant: str, time_limit: float | None) -
 
 
 @click.command(cls=Subcommand)
-@shared.named("--release", "NUMBER", "Whose servers, and whose text.", completing.zookeeper_releases)
-@shared.named("--zookeeper", "DIR", "Servers of a build of your own, held against --release.")
-@shared.named("--jar", "FILE", "A server's jar in place of the release's: a patched build.")
-@click.option("--seconds", default=60.0, show_default=True, help="How long clients write and faults happen.")
-@click.option("--seed", default=1, show_default=True, callback=at_least(0), help="Of the faults.")
-@click.option("--clients", default=3, show_default=True, callback=at_least(1), help="That write, one at a time each.")
-@click.option("--writes", default=1000, show_default=True, callback=at_least(1), help="At most so many, by all.")
-@click.option(
-    "--faults", default="kill,stop,cut,delay,tail,behind,stall", show_default=True, help="Kinds of faults, or none."
+@shared.named(
+    "--release",
+    "NUMBER",
+    "The release whose servers are run, and whose model is searched.",
+    completing.zookeeper_releases,
 )
-@click.option("--record-only", is_flag=True, help="Record, and do not search.")
-@click.option("--output", "-o", type=PATH, help="A new folder (chaos-RELEASE-SEED).")
+@shared.named("--zookeeper", "DIR", "Run the servers of your own build, and compare them with --release.")
+@shared.named("--jar", "FILE", "Use this server jar instead of the release's: a patched build.")
+@click.option("--seconds", default=60.0, show_default=True, help="How long clients write and faults occur.")
+@click.option("--seed", default=1, show_default=True, callback=at_least(0), help="Seed of the faults.")
+@click.option(
+    "--clients",
+    default=3,
+    show_default=True,
+    callback=at_least(1),
+    help="Number of clients; each has one write outstanding at a time.",
+)
+@click.option(
+    "--writes",
+    default=1000,
+    show_default=True,
+    callback=at_least(1),
+    help="Largest number of writes, of all clients together.",
+)
+@click.option(
+    "--faults", default="kill,stop,cut,delay,tail,behind,stall", show_default=True, help="Kinds of faults, or `none`."
+)
+@click.option("--record-only", is_flag=True, help="Record only, without a search.")
+@click.option(
+    "--output", "-o", type=PATH, help="A new folder for the record and the servers' data (chaos-RELEASE-SEED)."
+)
 @published("conform", "The answer as JSON.")
 def chaos(**words: Any) -> StatedResult:
-    """Run three real ZooKeeper servers on loopback, disturb them, and check their record as `conform` does.
+    """Run three real ZooKeeper servers on loopback, disturb them, and compare their record with the model.
 
-    Clients write; a seed decides when servers are killed, stopped, cut off and delayed; passive proxies record the
-    packets between them.
+    Clients write, while servers are killed, stopped, isolated and delayed by a seed. Passive proxies record the packets
+    between the servers, and the record is compared with the release's model as `conform` does.
 
-    The order of packets is not chosen, and no class of ZooKeeper is changed. A seed fixes the faults, not how servers
-    react. Exit codes are those of `conform`; with --record-only 0.
+    No packet is held back, and no class of ZooKeeper is changed. A seed determines the faults, not the servers'
+    reactions. Exit codes are those of `conform`; with --record-only 0.
     """
     words = {name: ("" if value is None else value) for name, value in words.items()}
     words["output"] = str(words["output"])

@@ -33,7 +33,7 @@ Examples:
 def docs(words: tuple[str, ...], searching: bool, as_json: bool) -> Answer:
     """Show a page of the documentation, list the pages, or search them.
 
-    A TOPIC is a page as the list names it, or a section as a search names it. Other WORDs are searched for.
+    A TOPIC is a page as listed, or a section as a search reports it. Other WORDs are searched for.
     """
     where = folder()
     there = pages(where)

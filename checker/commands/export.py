@@ -37,7 +37,7 @@ def refuse_model_options() -> None:
     for p in context.command.params:
         given = p.name and context.get_parameter_source(p.name) is click.core.ParameterSource.COMMANDLINE
         if given and p.name not in OF_TRACES:
-            raise click.UsageError(f"{p.opts[0]} is for --model: a trace says itself what it is of")
+            raise click.UsageError(f"{p.opts[0]} is for --model: a trace has its own configuration")
 
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
@@ -46,16 +46,20 @@ def refuse_model_options() -> None:
     "--to", "form", required=True, metavar="FORMAT", shell_complete=completing.formats,
     help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.",
 )  # fmt: skip
-@click.option("--output", type=PATH, metavar="FILE", help="Where to; stdout if not given.")
+@click.option("--output", type=PATH, metavar="FILE", help="The file to write; stdout if not given.")
 @shared.named("--relation", "NAME", "With --to graphml: messages (the default) or broadcasts.")
-@click.option("--cone", type=int, metavar="STEP", help="In a picture: steps that STEP does not depend on are faint.")
-@click.option("--model", is_flag=True, help="Not a trace but a whole model, to tla; the options below say which.")
+@click.option("--cone", type=int, metavar="STEP", help="In a picture: draw steps that STEP does not depend on faintly.")
+@click.option(
+    "--model",
+    is_flag=True,
+    help="Export a whole model instead of a trace, to tla; the options below are its configuration.",
+)
 @shared.model_options
 @click.option(
     "--property", "names", multiple=True, metavar="NAME", shell_complete=completing.properties,
-    help="State only this property (repeatable).",
+    help="Write only this property (repeatable).",
 )  # fmt: skip
-@click.option("--no-symmetry", is_flag=True, help="The configuration has TLC count renamings of a state apart.")
+@click.option("--no-symmetry", is_flag=True, help="Make TLC count renamings of a state separately.")
 def export(
     trace: Path | None, form: str, output: Path | None, model: bool, relation: str, cone: int | None, **flags: Any
 ) -> Answer:
@@ -69,9 +73,9 @@ def export(
         if relation or cone is not None:
             raise click.UsageError(f"{'--relation' if relation else '--cone'} is for a trace, not for --model")
         if trace is not None:
-            raise click.UsageError("--model writes a model, and a trace is given: one of the two")
+            raise click.UsageError("--model does not go with a trace: give one of the two")
         if form != "tla":
-            raise click.UsageError(f"a model goes --to tla, not to {form}")
+            raise click.UsageError(f"a model is exported --to tla, not to {form}")
         return export_model(str(output or ""), **flags)
     refuse_model_options()
     if trace is None and form != "tla":

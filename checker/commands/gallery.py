@@ -26,12 +26,12 @@ Examples:
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=completing.entries)
-@shared.named("--source", "TEXT", "Those that cite it, or are claimed there.")
-@click.option("--all", "heavy", is_flag=True, help="Those too that take more than a minute.")
-@click.option("--list", "listing", is_flag=True, help="Say what there is, and run nothing.")
+@shared.named("--source", "TEXT", "Run entries that cite this source.")
+@click.option("--all", "heavy", is_flag=True, help="Also run entries that take more than a minute.")
+@click.option("--list", "listing", is_flag=True, help="List the entries, and run nothing.")
 @file_options
 def gallery(names: tuple[str, ...], source: str, heavy: bool, listing: bool, **outputs: Any) -> Answer:
-    """Run the gallery: compare each entry, a claim of the sources or a known fault, with its recorded result.
+    """Run the gallery: each entry is a claim of the sources, or a known fault, compared with the recorded result.
 
     Exit codes: as `zabcheck check`.
     """

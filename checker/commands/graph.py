@@ -30,23 +30,22 @@ Examples:
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @shared.model_options
 @shared.PROPERTY
-@click.option("--depth", type=int, callback=at_least(0), help="How many steps deep; to exhaustion if not given.")
+@click.option("--depth", type=int, callback=at_least(0), help="Largest number of steps; to exhaustion if not given.")
 @click.option(
     "--max-states", type=int, default=USUAL_STATES, show_default=True, callback=at_least(1),
-    help="A graph of more states is refused.",
+    help="Refuse a graph with more states.",
 )  # fmt: skip
 @shared.NO_SYMMETRY
-@click.option("--output", type=PATH, metavar="FILE", help="Write the graph there, as GraphML.")
+@click.option("--output", type=PATH, metavar="FILE", help="Write the graph to this file, as GraphML.")
 @published("graph")
 def graph(output: Path | None, depth: int | None, max_states: int, no_symmetry: bool, **flags: Any) -> GraphReport:
-    """Build the graph of a model's states, and report what every violating run does.
+    """Build the graph of a model's states, and compute what every violating run has in common.
 
-    For each property that is violated: which steps every such run takes, which states it goes through, the least
-    budgets
-    that are enough, and from where the violation is certain. All statements are about this graph: about runs within the
-    budgets and, with --depth, of at most so many steps.
+    For each violated property: which steps every such run takes, which states it passes, the least budgets that are
+    enough, and from which states the violation is certain. All of this is about the graph: runs within the budgets
+    and, with --depth, runs of at most that many steps.
 
-    Exit codes: 0 no violation in the graph (which is not a verdict), 1 a violation, 2 the request is wrong, 3 no graph.
+    Exit codes: 0 no violation in the graph (which is no verdict), 1 a violation, 2 the request is wrong, 3 no graph.
     """
     request = GraphRequest(
         model_request(**flags), flags["names"], depth, max_states, not no_symmetry, str(output or "")

@@ -29,66 +29,70 @@ NOT_INDUCTIVE = 1
 
 @click.command(cls=Subcommand)
 @shared.PROTOCOL
-@shared.named("--variant", "NAME", "The protocol with one rule changed.", completing.variants)
+@shared.named("--variant", "NAME", "Change one rule of the protocol.", completing.variants)
 @shared.NODES
 @shared.TXNS
-@budget_options(note="above 0 is any number of them")
+@budget_options(note="above 0 means any number of them")
 @shared.named(
     "--network",
     "NAME",
-    "Of a user protocol: fifo, lossy, unordered, duplicating; datagrams, ordered, fifo.",
+    "For a user protocol: fifo, lossy, unordered, duplicating; datagrams, ordered, fifo.",
     completing.networks,
 )
 @click.option("--max-epoch", type=int, callback=at_least(1), help="Largest epoch; 2 if not given.")
 @click.option(
     "--channel", type=int, callback=at_least(1),
-    help="Messages a channel holds, over datagrams those in flight at once; derived if not given.",
+    help="Capacity of a channel in messages, over datagrams of all in flight; derived if not given.",
 )  # fmt: skip
 @click.option(
     "--clause", "clauses", multiple=True, metavar="NAME[,NAME...]",
-    help="Ask of these clauses or properties alone, all clauses being assumed (repeatable).",
+    help="Check only these clauses or properties, assuming all clauses (repeatable).",
 )  # fmt: skip
 @click.option(
     "--assume", "assumed", multiple=True, metavar="NAME[,NAME...]",
-    help="With --clause: assume these alone besides what is asked about (repeatable); `all` clauses, or `none`.",
+    help="With --clause: assume only these besides the checked clauses (repeatable); `all` or `none`.",
 )  # fmt: skip
 @click.option("--without", multiple=True, metavar="NAME[,NAME...]", help="Leave these clauses out (repeatable).")
-@click.option("--k", default=1, show_default=True, callback=at_least(1), help="Try runs of up to so many steps.")
+@click.option("--k", default=1, show_default=True, callback=at_least(1), help="Try runs of up to this many steps.")
 @click.option(
     "--query-limit", "query_limit", default=60.0, show_default=True, callback=seconds, metavar="SECONDS",
     help="Time limit of each query.",
 )  # fmt: skip
 @click.option(
     "--time-limit", default=1800.0, show_default=True, callback=seconds, metavar="SECONDS",
-    help="Give up after so long in all.",
+    help="Stop after this time in all.",
 )  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Seed of the solver.")
-@click.option("--jobs", type=int, callback=at_least(1), help="Processes that ask; one for each core if not given.")
+@click.option("--jobs", type=int, callback=at_least(1), help="Solver processes; one for each core if not given.")
 @click.option(
     "--witness-states", default=1_000_000, show_default=True, callback=at_least(0), metavar="N",
-    help="Explore at most so many states for a run that meets the premise of each property; 0: do not look.",
+    help="Explore at most this many states for a run that reaches the premise of each property; 0: no search.",
 )  # fmt: skip
 @click.option(
     "--require-witness", "required", multiple=True, is_flag=False, flag_value="all", metavar="[NAME,...]",
-    help="No verdict (3) where no run was found that meets the premise of a property, or of these.",
+    help="Exit with 3 (no verdict) unless a run reaches the premise of these properties, or of every one.",
 )  # fmt: skip
-@click.option("--confirm", is_flag=True, help="Explore instead: is every clause so in every reachable state?")
-@click.option("--depth", type=int, callback=at_least(0), help="With --confirm: how deep; to exhaustion if not given.")
-@click.option("--list", "--list-clauses", "listed", is_flag=True, help="List the clauses, each with what it says.")
+@click.option("--confirm", is_flag=True, help="Explore instead: check every clause in every reachable state.")
+@click.option(
+    "--depth",
+    type=int,
+    callback=at_least(0),
+    help="With --confirm: largest number of steps; to exhaustion if not given.",
+)
+@click.option("--list", "--list-clauses", "listed", is_flag=True, help="List the clauses with their statements.")
 @SMT2
 @published("induct")
 def induct(**flags: Any) -> Result:
     """Check with z3 whether clauses are inductive.
 
-    A clause is inductive if every step preserves it from every state that satisfies the clauses, reachable or not. It
-    then holds at every depth. A clause that is not inductive need not be violated: a counterexample to induction is two
-    states and one step, and the first state may be unreachable.
-
-    An exploration then searches for a run that meets the premise of each property. If no run meets it, the proved
-    property may be vacuous, which is reported. A property that a run breaks is violated, whatever was proved.
+    A clause is, if every step keeps it from every state that satisfies the clauses, reachable or not. A property that
+    follows from inductive clauses holds at every depth. A clause that is not inductive may still hold: a counterexample
+    to induction is two states and one step, and the first state may be unreachable. An exploration then searches for a
+    run that reaches the premise of each property. If none does, the report says that the proof may be vacuous. A
+    property that a run violates is violated, whatever was proved.
 
     Exit codes: 0 every requested clause is proved, 1 a clause is not inductive or a property is violated, 2 the request
-    is wrong, 3 no verdict: something is undecided, or a premise that --require-witness names is not reached.
+    is wrong, 3 no verdict: a query is undecided, or a premise of --require-witness is not reached.
     """
     started = time.perf_counter()
     if flags["confirm"] and not flags["listed"]:
@@ -134,12 +138,12 @@ def confirmation(**flags: Any) -> ConfirmRequest:
         UsageError: a flag does not go with it, since no solver is used.
     """
     if flags["smt2"]:
-        raise click.UsageError("--smt2 contradicts --confirm: an exploration asks no solver")
+        raise click.UsageError("--smt2 contradicts --confirm: an exploration uses no solver")
     context = click.get_current_context()
     for name in ("k", "query_limit", "seed", "witness_states", "required"):
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             flag = next(p.opts[0] for p in context.command.params if p.name == name)
-            raise click.UsageError(f"{flag} does not go with --confirm: an exploration asks no solver")
+            raise click.UsageError(f"{flag} does not go with --confirm: an exploration uses no solver")
     values = {f.name: flags[f.name] for f in fields(ConfirmRequest) if f.name in flags}
     return ConfirmRequest(**(values | {"assume": flags["assumed"], "model": model_request(**flags)}))
 
@@ -152,4 +156,4 @@ class Line:
 
     def __call__(self, label: str, done: int, of: int) -> None:
         if self.line.due():
-            self.line.show(f"{done} of {of} actions asked about: {label}")
+            self.line.show(f"{done} of {of} actions checked: {label}")

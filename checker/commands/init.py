@@ -26,11 +26,11 @@ Examples:
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @click.argument("path", metavar="NAME.py", type=PATH)
 def init(path: Path) -> Answer:
-    """Write a commented protocol, two-phase commit, to begin with."""
+    """Write a commented protocol, two-phase commit, as a starting point."""
     if path.suffix != ".py":
         raise click.UsageError(f"{path}: a protocol is a file that ends in .py")
     if path.exists() or path.is_symlink():
-        raise click.UsageError(f"{path} is there already")
+        raise click.UsageError(f"{path} already exists")
     if not path.parent.is_dir():
         raise click.UsageError(f"{path}: there is no folder {path.parent}")
     text = START.read_text(encoding="utf-8").replace(CALLED, str(path))

@@ -37,35 +37,41 @@ class TablePlace(InputPath):
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @click.argument("table", type=TablePlace(folder=True))
-@shared.named("--protocol", "NAME", "Of a table of your own protocol: where its text is now.", completing.protocols)
+@shared.named("--protocol", "NAME", "For a table of a user protocol: the file of the protocol.", completing.protocols)
 @shared.PROPERTY
 @click.option(
     "--engine",
     metavar="NAME",
     shell_complete=completing.engines("plain", "spark"),
-    help="plain (this process alone), or spark; if not given, spark for large tables.",
+    help="plain (only this process) or spark; if not given, spark for large tables.",
 )
-@click.option("--master", metavar="URL", help="spark: where it runs (local[*]).")
-@click.option("--threads", type=int, callback=at_least(1), help="plain: cores to use; all if not given.")
-@click.option("--allow-open", is_flag=True, help="What a table leaves open is no reason to end with 3.")
-@click.option("--violations", type=PATH, metavar="FILE", help="Write every violation, as JSON lines.")
+@click.option("--master", metavar="URL", help="With --engine spark: the Spark master (local[*]).")
+@click.option(
+    "--threads",
+    type=int,
+    callback=at_least(1),
+    help="With --engine plain: number of threads; one for each core if not given.",
+)
+@click.option("--allow-open", is_flag=True, help="Exit with 0, not 3, if properties are open and none is violated.")
+@click.option("--violations", type=PATH, metavar="FILE", help="Write every violation to this file, as JSON lines.")
 @published("judge", "The answer as JSON.")
 def judge(table: Path | str, violations: Path | None, names: tuple[str, ...], **flags: Any) -> tuple[Result, Files]:
-    """Judge every run in an event table (a Parquet file, or a folder of them) by the properties of histories.
+    """Check every run in an event table (a Parquet file, or a folder of them) against the properties of histories.
 
     An address is read by pyarrow (s3://, gs://), or by Spark (s3a://, hdfs://, viewfs://, CATALOG.SCHEMA.TABLE).
 
-    A run is judged at the end of each of its moments; a moment is the rows of one time. Properties
-    of a protocol's state, such as the invariants of section VI, cannot be judged on a table. What depends
-    on something that a row leaves unknown is open: it is neither held nor violated.
+    A run is checked at the end of each of its moments; a moment is the rows of one time. A table does not show the
+    properties of a protocol's state, such as the invariants of section VI. A property that depends on unknown values is
+    open: neither held nor violated.
 
-    Exit codes: 0 all held, 1 a run violates a property, 2 the request is wrong, 3 no verdict, or some are open.
+    Exit codes: 0 all hold, 1 a run violates a property, 2 the request is wrong, 3 no verdict, or some properties are
+    open.
     """
     request = JudgeRequest(str(table), properties=names, **flags)
     if violations is not None:
         check_writable(violations, "--violations")
         if isinstance(table, Path) and violations.resolve().is_relative_to(table.resolve()):
-            raise click.UsageError(f"--violations {violations} would write into the table that is judged")
+            raise click.UsageError(f"--violations {violations} would write into the table that is checked")
     found = answer(request)
     if violations is None:
         return found, []

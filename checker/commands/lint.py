@@ -26,13 +26,13 @@ Examples:
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @click.argument("file", type=INPUT)
-@click.option("--json", "as_json", is_flag=True, help="The mistakes, or what is wrong with the request, as JSON.")
-@click.option("--github", is_flag=True, help="Annotations for GitHub Actions.")
+@click.option("--json", "as_json", is_flag=True, help="The mistakes, or the error of the request, as JSON.")
+@click.option("--github", is_flag=True, help="Print annotations for GitHub Actions.")
 @format_options("lint")
 def lint(file: Path, as_json: bool, github: bool, **outputs: Any) -> Answer:
     """Report all mistakes in a protocol's file: the line, what is wrong, and what to write.
 
-    Exit codes: 0 none; 1 there are some; 2 the file cannot be read.
+    Exit codes: 0 no mistakes; 1 mistakes; 2 the file cannot be read.
     """
     return for_machines(lambda: linted(file, as_json, github, outputs), as_json)
 

@@ -12,7 +12,10 @@ __all__ = ["properties", "variants"]
 
 WORDS = click.argument("words", nargs=-1, metavar="[WORD]...")
 OF_PROTOCOL = click.option(
-    "--protocol", metavar="NAME", shell_complete=completing.protocols, help=f"Of this one alone: {PROTOCOL_HELP}"
+    "--protocol",
+    metavar="NAME",
+    shell_complete=completing.protocols,
+    help=f"List only those of this protocol: {PROTOCOL_HELP}",
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="The list as JSON.")
 
@@ -22,9 +25,9 @@ JSON = click.option("--json", "as_json", is_flag=True, help="The list as JSON.")
 @OF_PROTOCOL
 @JSON
 def variants(words: tuple[str, ...], protocol: str | None, as_json: bool) -> Answer:
-    """List the protocols' variants: one rule changed in each.
+    """List the protocols' variants: each changes one rule.
 
-    With WORDs only those that contain all of them: zabcheck variants joiner proposals.
+    With WORDs, list only variants whose description has all of them: zabcheck variants joiner proposals.
     """
     from checker.ci.listed import variants_listed
 
@@ -36,9 +39,9 @@ def variants(words: tuple[str, ...], protocol: str | None, as_json: bool) -> Ans
 @OF_PROTOCOL
 @JSON
 def properties(words: tuple[str, ...], protocol: str | None, as_json: bool) -> Answer:
-    """List the properties, where the papers state them, and the premise without which each holds vacuously.
+    """List the properties, where the papers state them, and their premises.
 
-    With WORDs only those that contain all of them: zabcheck properties primary order.
+    With WORDs, list only properties whose description has all of them: zabcheck properties primary order.
     """
     from checker.ci.listed import properties_listed
 

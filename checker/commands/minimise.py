@@ -20,17 +20,22 @@ __all__ = ["minimise"]
 
 @click.command(cls=Subcommand)
 @click.argument("trace", type=INPUT)
-@click.option("--output", type=PATH, metavar="FILE", help="Where it is saved; beside the trace, as .min.trace.json.")
+@click.option(
+    "--output",
+    type=PATH,
+    metavar="FILE",
+    help="Where to save the shortened trace (default: beside the trace, as .min.trace.json).",
+)
 @click.option(
     "--search",
     type=float,
     default=20.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long to look for a shorter one by exploring what is left of the question.",
+    help="How long to explore the reduced configuration for a shorter one.",
 )
 @HTML
-@published("minimise", "What was done, as JSON.")
+@published("minimise", "The result as JSON.")
 def minimise(trace: Path, output: Path | None, search: float, page: Path | None) -> tuple[StatedResult, Files]:
     """Shorten a counterexample: fewer steps, faults, messages, transactions and processes.
 
@@ -50,7 +55,7 @@ def line(status: StatusLine) -> Callable[[int, int | None], None]:
 
     def show(steps: int, schedules: int | None) -> None:
         if status.due():
-            doing = "; exploring for a shorter one" if schedules is None else f", {schedules:,} schedules tried"
+            doing = "; exploring for a shorter run" if schedules is None else f", {schedules:,} schedules tried"
             status.show(f"{steps} steps left{doing}")
 
     return show

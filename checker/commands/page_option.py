@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["HTML", "check_page", "page_files"]
 
-HTML = click.option("--html", "page", type=PATH, metavar="FILE", help="Also draw the run, as a page to walk through.")
+HTML = click.option(
+    "--html", "page", type=PATH, metavar="FILE", help="Also draw the run, as a page with all its steps."
+)
 
 
 def check_page(page: Path | None, others: Sequence[Path | None]) -> None:
@@ -30,7 +32,7 @@ def check_page(page: Path | None, others: Sequence[Path | None]) -> None:
     check_writable(page, "--html", regular=True)
     for other in filter(None, others):
         if is_one_file(page, other):
-            raise click.UsageError(f"--html {page} is a file that is read or written besides")
+            raise click.UsageError(f"--html {page} is also read or written by this command")
 
 
 def page_files(page: Path | None, trace: Trace | None) -> list[tuple[Path, bytes]]:

@@ -28,13 +28,13 @@ Examples:
 def pipeline(what: str, folder: Path) -> Answer:
     """Write a pipeline on Spark: sweep, events, verdicts, rates, plots.
 
-    DIR receives pipeline.py and pipeline.toml, which names the place of tables and the Spark master.
+    The command writes pipeline.py and pipeline.toml to DIR. The latter sets the tables' folder and the Spark master.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise click.UsageError(f"{folder} is there already, and is no empty folder")
+        raise click.UsageError(f"{folder} already exists, and is not an empty folder")
     if not folder.absolute().parent.is_dir():
         raise click.UsageError(f"{folder}: there is no folder {folder.parent}")
     folder.mkdir(exist_ok=True)
     program = shlex.quote(str(folder / FILES[0]))
-    said = f"{folder} has a pipeline, which runs as it stands: python {program} (pip install 'zabcheck[spark]')"
+    said = f"{folder} has a complete pipeline. Run it: python {program} (pip install 'zabcheck[spark]')"
     return Answer(HELD, [said], files=[(folder / name, (START.parent / name).read_bytes()) for name in FILES])

@@ -38,48 +38,50 @@ def quantity(units: Mapping[str, int], example: str) -> Any:
 
 @click.command(cls=Subcommand)
 @click.argument("config", required=False, type=INPUT, metavar="[ZOO.CFG]")
-@click.option("--servers", type=int, help="Servers of the ensemble, 2 to 13 (3, or those of ZOO.CFG that vote).")
+@click.option("--servers", type=int, help="Number of servers, 2 to 13 (3, or the voting servers of ZOO.CFG).")
 @click.option(
     "--latency", default="0.1ms", show_default=True, callback=quantity(TIMES, "100us or 2ms"), metavar="TIME",
-    help="Between two servers there and back, as ping measures it.",
+    help="Round-trip time between two servers, as ping measures it.",
 )  # fmt: skip
-@shared.named("--disk", "NAME", "none, cache, hdd or ssd.", completing.disks, "cache")
+@shared.named("--disk", "NAME", "Kind of disk: none, cache, hdd or ssd.", completing.disks, "cache")
 @click.option(
     "--forced-write", callback=quantity(TIMES, "0.4ms"), metavar="TIME",
-    help="What forcing the log to this disk takes, if you have measured it.",
+    help="Time to force the log to disk, if you have measured it.",
 )  # fmt: skip
 @click.option(
     "--size", default="1k", show_default=True, callback=quantity(SIZES, "1k or 512"), metavar="SIZE",
-    help="Bytes of an operation.",
+    help="Size of an operation in bytes.",
 )  # fmt: skip
 @click.option(
     "--outstanding",
     type=int,
     default=1000,
     show_default=True,
-    help="Operations not yet delivered at any time, 1 to 1000.",
+    help="Operations outstanding at any time, 1 to 1000.",
 )
-@click.option("--slow", type=int, default=0, show_default=True, help="Followers that are slow; the leader is not.")
+@click.option(
+    "--slow", type=int, default=0, show_default=True, help="Number of slow followers; the leader is not slow."
+)
 @click.option(
     "--slow-by",
     default="10ms",
     show_default=True,
     callback=quantity(TIMES, "500us or 10ms"),
     metavar="TIME",
-    help="What each message to a slow follower, or from it, takes besides.",
+    help="Extra time of each message to or from a slow follower.",
 )
 @click.option(
     "--quorum", type=click.Choice(QUORUMS), default=QUORUMS[0], show_default=True,
-    help="Which servers have to acknowledge an operation: any majority, or all.",
+    help="Servers that acknowledge an operation before it is delivered: any majority, or all.",
 )  # fmt: skip
 @published("plan", "The answer as JSON.")
 def plan(
     config: Path | None, servers: int | None, latency: int, disk: str, forced_write: int | None, size: int,
     outstanding: int, slow: int, slow_by: int, quorum: str,
 ) -> StatedResult:  # fmt: skip
-    """Estimate the throughput and latency of an ensemble by running zab's own handlers in a world with time.
+    """Estimate throughput and latency of an ensemble by running zab's handlers in a world with time.
 
-    The servers in ZOO.CFG that vote are counted. This is a model, not a measurement:
+    The servers of ZOO.CFG that vote are counted. The result is of a model, not a measurement:
     docs/explanation/performance.md says what it was compared with, and what it leaves out.
     """
     if config is not None and servers is not None:

@@ -22,19 +22,21 @@ __all__ = ["prove"]
 
 
 @click.command(cls=Subcommand)
-@shared.named("--mutant", "NAME", "Break one rule, and see what fails; `list` lists them.")
-@click.option("--seed", "seeds", type=int, multiple=True, metavar="N", help="Seed of the solver (repeatable); 0.")
+@shared.named("--mutant", "NAME", "Break one rule, and show what fails; `list` lists the mutants.")
+@click.option(
+    "--seed", "seeds", type=int, multiple=True, metavar="N", help="Seed of the solver (repeatable; default 0)."
+)
 @click.option(
     "--query-limit", type=float, default=10.0, show_default=True, metavar="SECONDS",
     help="Time limit of each query.",
 )  # fmt: skip
 @click.option(
     "--search", type=float, metavar="SECONDS",
-    help="With --mutant: let z3 look for a violation, instead of showing the one that is known.",
+    help="With --mutant: let z3 search for a violation, instead of showing the known one.",
 )  # fmt: skip
 @click.option(
     "--quorums", default="", callback=quorum_text, metavar="majority|FILE",
-    help="Say whether what is proved is true of the quorums of this zoo.cfg.",
+    help="Check whether the proof applies to the quorums of this zoo.cfg.",
 )  # fmt: skip
 @SMT2
 @published("prove")

@@ -23,7 +23,7 @@ __all__ = ["realise"]
 
 @click.command(cls=Subcommand)
 @click.argument("trace", type=INPUT)
-@click.option("--attempts", type=int, default=200_000, show_default=True, help="Runs to try at most.")
+@click.option("--attempts", type=int, default=200_000, show_default=True, help="Largest number of runs to try.")
 @click.option(
     "--time-limit",
     "limit",
@@ -31,14 +31,14 @@ __all__ = ["realise"]
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="Give up after so long.",
+    help="Stop after this time.",
 )
 @click.option("--threads", type=int, help="Cores to use; all if not given.")
-@published("realise", "What was found, as JSON.")
+@published("realise", "The result as JSON.")
 def realise(trace: Path, attempts: int, limit: float, threads: int | None) -> StatedResult:
     """Search for a seed and flags of the simulator that violate the same property without a script.
 
-    Prints the command that shows it. Ends with 3 if no run that was tried does.
+    Print the command that shows it. Exit code 3: none of the runs violated it.
     """
     request = RealiseRequest(str(trace), attempts, limit, threads)
     with StatusLine() as status:
@@ -49,4 +49,4 @@ def realise(trace: Path, attempts: int, limit: float, threads: int | None) -> St
 def begun(status: StatusLine, trace: Trace) -> None:
     """Show which run is being searched for."""
     if status.terminal:
-        status.show(f"looking for a run of {trace.configuration.protocol} that breaks {trace.property_name}")
+        status.show(f"searching for a run of {trace.configuration.protocol} that violates {trace.property_name}")

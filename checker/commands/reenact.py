@@ -27,42 +27,46 @@ __all__ = ["reenact"]
 @click.command(cls=Subcommand)
 @click.argument("trace", type=INPUT, required=False, metavar="TRACE|ZK-NNNN", shell_complete=completing.rows)
 @shared.named(
-    "--release", "NUMBER", "Whose servers and text; --random takes several, with commas.", completing.zookeeper_releases
+    "--release",
+    "NUMBER",
+    "The release whose servers are run, and its model; --random takes several, with commas.",
+    completing.zookeeper_releases,
 )
-@shared.named("--zookeeper", "DIR", "Servers of a build of your own, held against --release.")
-@shared.named("--servers", "DIR", "Where to look for the release's distribution, unpacked; nothing is downloaded.")
-@shared.named("--jar", "FILE", "A server's jar in place of the release's: a patched build.")
+@shared.named("--zookeeper", "DIR", "Run the servers of your own build, and compare them with --release.")
+@shared.named("--servers", "DIR", "Folder with the release's unpacked distribution; nothing is downloaded.")
+@shared.named("--jar", "FILE", "Use this server jar instead of the release's: a patched build.")
 @shared.named(
     "--variant", "NAMES", "Compare the servers with this variant of the protocol.", completing.zookeeper_variants
 )
-@click.option("--times", default=1, show_default=True, help="Play it so often, for a rate.")
-@click.option("--retries", default=2, show_default=True, help="Tries more, where a step is not seen.")
-@click.option("--control", is_flag=True, help="Play it without its decisive step: the last fault, or --without.")
-@click.option("--without", default=0, metavar="STEP", help="The step that --control leaves out.")
+@click.option("--times", default=1, show_default=True, help="Play the run this many times, and report a rate.")
+@click.option("--retries", default=2, show_default=True, help="Retry up to this many times if a step is not observed.")
+@click.option("--control", is_flag=True, help="Play the run without its decisive step: the last fault, or --without.")
+@click.option("--without", default=0, metavar="STEP", help="The step that --control omits.")
+@click.option("--random", "runs_drawn", default=0, callback=at_least(0), metavar="N", help="Play N random runs.")
 @click.option(
-    "--random", "runs_drawn", default=0, callback=at_least(0), metavar="N", help="Play N runs drawn at random."
+    "--seed", default=1, show_default=True, help="Number of the first random run of --random; the others follow."
 )
-@click.option("--seed", default=1, show_default=True, help="The first run that --random draws; the next ones count on.")
-@click.option("--patience", default=20.0, show_default=True, help="Seconds that an effect may take.")
-@click.option("--output", "-o", type=PATH, help="A new folder for what it leaves; without it one beside the trace.")
+@click.option("--patience", default=20.0, show_default=True, help="How long to wait for the effect of a step.")
+@click.option("--output", "-o", type=PATH, help="A new folder for logs and data (default: one beside the trace).")
 def reenact(**words: Any) -> Answer:
-    """Play a trace, or the run of a row of the track record, on a real ZooKeeper ensemble, and report what happens.
+    """Play a run on a real ZooKeeper ensemble, packet by packet, and compare the servers with the model.
 
-    Packets between the servers are delivered one by one, as the trace says.
+    The run is a trace, or that of a row of the track record.
 
-    0: every step agrees with the model, and nothing is broken; 1: every step agrees, and the servers have broken what
-    they promise; 3: a step differs from the model, could not be forced, or the servers cannot be run here.
+    Exit codes: 0 every step agrees with the model, and no property is violated; 1 every step agrees, and the servers
+    violate a property; 2 the request is wrong; 3 a step differs from the model, could not be forced, or the servers
+    cannot be run here.
     """
     trace, count, seed = words.pop("trace"), words.pop("runs_drawn"), words.pop("seed")
     if (trace is None) == (not count):
         raise click.UsageError("name a trace, a row of the track record (ZK-4394), or --random N")
     if sum(bool(words[name]) for name in ("zookeeper", "servers", "jar")) > 1:
-        raise click.UsageError("--zookeeper, --servers and --jar each say which servers are run: give one")
+        raise click.UsageError("--zookeeper, --servers and --jar contradict each other: give one")
     words["output"] = str(words["output"] or "")
     if trace is not None:
         return play_trace(ReenactRequest(trace=str(trace), **words))
     if words["without"] and not words["control"]:
-        raise click.UsageError("--without says which step --control leaves out")
+        raise click.UsageError("--without needs --control")
     of_servers = {f.name: words[f.name] for f in fields(ServersRequest)}
     return play_drawn(ConformanceRequest(**of_servers, runs=count, seed=seed))
 
@@ -86,7 +90,7 @@ class ShownReenactment(StatusLine, ReenactmentMessages):
 
     def played(self, plan: ReenactmentPlan, run: ReenactedRun, number: int, tries: int) -> None:
         super().played(plan, run, number, tries)
-        self.update(f"{number} of {self.request.times} runs are played")
+        self.update(f"{number} of {self.request.times} runs played")
 
 
 def play_drawn(request: ConformanceRequest) -> Answer:
@@ -97,12 +101,12 @@ def play_drawn(request: ConformanceRequest) -> Answer:
         lines, folder = conform(request, shown)
     tables = [table(*made) for made in (kinds_table(lines), release_table(lines), sync_table(lines))]
     whole = sum(x.whole for x in lines)
-    said = f"{whole} of {len(lines)} runs agree to their end; {sum(bool(x.trouble) for x in lines)} did not begin"
+    said = f"{whole} of {len(lines)} runs agree to their end; {sum(bool(x.trouble) for x in lines)} did not start"
     return Answer(HELD if whole == len(lines) else NO_VERDICT, [*shown.texts, *tables, said, f"left in {folder}"])
 
 
 class ShownRuns(StatusLine, Conformance):
-    """Shows on stderr how many runs are played.
+    """Shows on stderr how many runs played.
 
     Attributes:
         texts: the runs that differ, for the answer.
@@ -115,7 +119,7 @@ class ShownRuns(StatusLine, Conformance):
 
     def resumed(self, done: int, of: int) -> None:
         self.done = done
-        self.texts.append(f"{done} of {of} runs were played before")
+        self.texts.append(f"{done} of {of} runs were played earlier")
 
     def played(self, line: Line, plan: ReenactmentPlan, run: ReenactedRun) -> None:
         from traces.reenact.messages import told_run
@@ -123,4 +127,4 @@ class ShownRuns(StatusLine, Conformance):
         if not line.whole or line.harm:
             self.texts.append(f"{line.release}, seed {line.seed}: {' '.join(told_run(plan, run))}")
         self.done += 1
-        self.update(f"{self.done} of {self.request.runs} runs are played")
+        self.update(f"{self.done} of {self.request.runs} runs played")

@@ -22,27 +22,31 @@ __all__ = ["refine"]
 
 EXAMPLES = """\b
 Examples:
-  zabcheck refine --crashes 0 --losses 0 --timeouts 1     every state there is
-  zabcheck refine --variant small-quorum --nodes 2        which guard of which action it breaks
+  zabcheck refine --crashes 0 --losses 0 --timeouts 1     every reachable state
+  zabcheck refine --variant small-quorum --nodes 2        which guard of which action it violates
   zabcheck refine --depth 30 --json
 """
 
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
-@shared.named("--variant", "NAME", "zab with one rule changed; see `zabcheck variants`.", completing.variants)
+@shared.named(
+    "--variant", "NAME", "Change one rule of zab; `zabcheck variants` lists the variants.", completing.variants
+)
 @shared.QUORUMS
 @shared.NODES
-@click.option("--txns", default=2, show_default=True, help="Transactions that may be abcast.")
+@click.option("--txns", default=2, show_default=True, help="Number of transactions that may be abcast.")
 @budget_options(USUAL)
-@click.option("--depth", type=int, callback=at_least(1), help="How many steps deep; to exhaustion if not given.")
-@click.option("--keep-going", is_flag=True, help="Go on past failures: the shortest run for everything that fails.")
+@click.option("--depth", type=int, callback=at_least(1), help="Largest number of steps; to exhaustion if not given.")
+@click.option("--keep-going", is_flag=True, help="Continue after a failure, to find a shortest run for every failure.")
 @shared.NO_SYMMETRY
 @shared.THREADS
 @shared.STATES
 @shared.TIME_LIMIT
 @shared.MEMORY_LIMIT
 @SMT2
-@click.option("--trace", type=PATH, metavar="FILE", help="Where the run that fails is saved; nowhere if not given.")
+@click.option(
+    "--trace", type=PATH, metavar="FILE", help="Save the failing run to this file; it is not saved if not given."
+)
 @published("refine")
 def refine(**flags: Any) -> RefinementReport:
     """Check that every step of zab is a step of abstract ZAB, which `zabcheck prove` proves safe.
@@ -50,7 +54,7 @@ def refine(**flags: Any) -> RefinementReport:
     Both are explored side by side: each transition must be an abstract action whose guard holds, or change nothing
     of the abstract state, and every clause of the proof's invariant must hold in every state.
 
-    Exit codes: 0 it refines, 1 a step that does not was found, 2 the request is wrong, 3 no verdict.
+    Exit codes: 0 it refines, 1 a step does not, 2 the request is wrong, 3 no verdict.
     """
     values = {f.name: flags[f.name] for f in fields(RefineRequest) if flags.get(f.name) is not None}
     budgets = {name: flags[name] for name in USUAL}

@@ -21,15 +21,15 @@ __all__ = ["replay"]
 @click.command(cls=Subcommand)
 @click.argument("trace", type=INPUT)
 @HTML
-@published("replay", "What was replayed, as JSON.")
+@published("replay", "The result as JSON.")
 def replay(trace: Path, page: Path | None) -> tuple[ReplayResult, Files]:
     """Play a saved trace in the simulator, and compare every step with the recorded one.
 
-    The simulator's own heap, links, clock and handlers perform the steps that the trace lists.
+    The simulator has its own heap, links, clock and handlers.
 
-    Ends with 0 if every step is equal and the property, if the trace names one, is violated at the last
-    step and not before; with 2 if the file is not a trace, or differs from what its own schedule does;
-    with 3 if the explorer confirms the trace and the simulator does not, which is a bug of zabcheck.
+    Exit codes: 0 every step is equal, and the property, if the trace names one, is violated at the last step and not
+    before; 2 the file is not a trace, or contradicts its own schedule; 3 the explorer confirms the trace and the
+    simulator does not, which is a bug of zabcheck.
     """
     check_page(page, [trace])
     found = answer(ReplayRequest(str(trace)))

@@ -18,30 +18,30 @@ __all__ = ["report"]
 @click.argument("run", metavar="RUN.json|ZK-NAME", type=INPUT)
 @click.option(
     "--html", "page", type=PATH, is_flag=False, flag_value=Path("-"), metavar="[FILE]",
-    help="The page; stdout if no file is named.",
+    help="Write the page to this file; stdout if not given.",
 )  # fmt: skip
-@click.option("--output", type=PATH, metavar="DIR", help="Of a finding (ZK-trunc): its folder.")
-@click.option("--rerun", is_flag=True, help="Explore the request again, and report whether the outcome is the same.")
+@click.option("--output", type=PATH, metavar="DIR", help="For a finding (ZK-trunc): the folder to write.")
+@click.option("--rerun", is_flag=True, help="Explore the request again, and report whether the result is the same.")
 def report(run: Path, page: Path | None, output: Path | None, rerun: bool) -> Answer:
     """Write a report (zabcheck --json > RUN.json) as one page: verdicts, counterexamples drawn, coverage.
 
-    Its sentence and verdicts are derived from its figures; a report that contradicts itself is refused. Each
-    counterexample is run again and drawn from that run. Ends as the exploration did; with --rerun 3 if the outcome is
-    another.
+    The sentence and verdicts are derived from the report's figures; a report that contradicts itself is refused. Each
+    counterexample is rerun and drawn from that run. The exit code is that of the exploration; with --rerun it is 3 if
+    the result differs.
 
     Or write the folder of a finding in ZooKeeper (zabcheck report ZK-trunc --output DIR): its run as a page, a patch, a
-    JUnit test, and what both did on which releases. Ends with 0, and with 3 where the model does not find it again.
+    JUnit test, and their results on each release. Exit code 3: the model no longer finds it.
     """
     if output is not None:
         if page is not None or rerun:
-            raise click.UsageError("--output takes a finding, and neither --html nor --rerun")
+            raise click.UsageError("--output is for a finding, and goes with neither --html nor --rerun")
         return finding_folder(str(run), output)
     from checker.report.claimed import read_report
     from checker.report.page import ReportError, page_of
 
     if page is None and not rerun:
         raise click.UsageError(
-            "name a page (--html), ask whether the outcome is the same (--rerun), or name a finding's folder (--output)"
+            "give --html (a page), --rerun (compare the results), or --output (the folder of a finding)"
         )
     if page is not None and page != Path("-"):
         check_writable(page, "--html", regular=True)
@@ -94,6 +94,6 @@ def compared(run: Path, given: Mapping[str, Any]) -> tuple[int, list[str]]:
     except (RequestError, ConfigError, LanguageError) as problem:
         raise click.UsageError(f"{run} cannot be explored again: {problem}") from None
     if not found:
-        asked = "; what z3 says was not asked again" if any("symbolic" in p for p in given["properties"]) else ""
-        return int(given["exit_code"]), [f"{run}: explored again, with the same outcome{asked}: {given['sentence']}"]
-    return NO_VERDICT, [f"{run}: explored again, and the outcome is another: {'; '.join(found)}"]
+        asked = "; the results of z3 were not recomputed" if any("symbolic" in p for p in given["properties"]) else ""
+        return int(given["exit_code"]), [f"{run}: explored again, with the same result{asked}: {given['sentence']}"]
+    return NO_VERDICT, [f"{run}: explored again, with another result: {'; '.join(found)}"]

@@ -34,24 +34,28 @@ def named(
 
 # options of the model
 PROTOCOL = named("--protocol", "NAME", PROTOCOL_HELP, completing.protocols, "zab")
-VARIANT = named("--variant", "NAMES", "The protocol with a rule changed, or several: a,b.", completing.variants)
-REPAIR = named("--repair", "NAMES", "Rules repaired besides: variants that repair one, as a,b.", completing.repairs)
-RELEASE = named("--release", "NUMBER", "Of zookeeper: which release (the newest).", completing.releases)
-START = named("--start", "NAME", "Where runs begin, of what a protocol declares.", completing.starts)
+VARIANT = named("--variant", "NAMES", "Change one rule of the protocol, or several: a,b.", completing.variants)
+REPAIR = named("--repair", "NAMES", "Also repair rules: variants that repair one, as a,b.", completing.repairs)
+RELEASE = named(
+    "--release", "NUMBER", "For the protocol zookeeper: the release (default: the newest).", completing.releases
+)
+START = named("--start", "NAME", "The start state, one that the protocol declares.", completing.starts)
 QUORUMS = click.option(
     "--quorums", default="", callback=quorums, metavar="majority|FILE",
-    help="Which sets are quorums: of a zoo.cfg's groups and weights (majorities).",
+    help="Quorums by the groups and weights of a zoo.cfg (default: majorities).",
 )  # fmt: skip
-NODES = click.option("--nodes", type=int, help="Processes; as the protocol says if not given, 3.")
-NODES_OR_DECLARED = click.option("--nodes", type=int, help="Processes (3, unless your own protocol says otherwise).")
-TXNS = click.option("--txns", type=int, help="Transactions that may be abcast; 2 if not given.")
+NODES = click.option("--nodes", type=int, help="Number of processes; if not given, as the protocol declares, or 3.")
+NODES_OR_DECLARED = click.option(
+    "--nodes", type=int, help="Number of processes (3, unless a user protocol declares another)."
+)
+TXNS = click.option("--txns", type=int, help="Number of transactions that may be abcast; 2 if not given.")
 CHANNEL = click.option(
-    "--channel", type=int, callback=at_least(1), help="Messages a channel holds; derived if not given."
+    "--channel", type=int, callback=at_least(1), help="Capacity of a channel in messages; derived if not given."
 )
 MAX_EPOCH = click.option("--max-epoch", type=int, callback=at_least(1), help="Largest epoch; derived if not given.")
 MODEL = (
     PROTOCOL, VARIANT, REPAIR, RELEASE, START, QUORUMS, NODES, TXNS, budget_options(),
-    named("--network", "NAME", "As `zabcheck` takes it.", completing.networks), MAX_EPOCH, CHANNEL,
+    named("--network", "NAME", "As for `zabcheck`.", completing.networks), MAX_EPOCH, CHANNEL,
 )  # fmt: skip
 
 
@@ -65,23 +69,25 @@ def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
 # options of the check, and its limits
 PROPERTY = click.option(
     "--property", "names", multiple=True, metavar="NAME", shell_complete=completing.properties,
-    help="Judge only this property (repeatable).",
+    help="Check only this property (repeatable).",
 )  # fmt: skip
-NO_SYMMETRY = click.option("--no-symmetry", is_flag=True, help="Count states that are renamings of each other apart.")
-THREADS = click.option("--threads", type=int, callback=at_least(1), help="Cores to use; all if not given.")
-STATES = click.option("--max-states", type=int, callback=at_least(1), help="Give up at so many distinct states.")
-TIME_LIMIT = click.option(
-    "--time-limit", type=float, callback=seconds, metavar="SECONDS", help="Give up after so long."
+NO_SYMMETRY = click.option(
+    "--no-symmetry", is_flag=True, help="Count states that are renamings of each other separately."
 )
+THREADS = click.option(
+    "--threads", type=int, callback=at_least(1), help="Number of threads; one for each core if not given."
+)
+STATES = click.option("--max-states", type=int, callback=at_least(1), help="Stop at this many distinct states.")
+TIME_LIMIT = click.option("--time-limit", type=float, callback=seconds, metavar="SECONDS", help="Stop after this time.")
 MEMORY_LIMIT = click.option(
     "--memory-limit",
     callback=size,
     metavar="SIZE",
-    help="Give up at so much memory, for example 4G; the machine's if not given.",
+    help="Stop at this much memory, for example 4G; the machine's if not given.",
 )
 
 # options of the output
 REPORT_JSON = click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 ANSWER_JSON = click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
-TRACE = click.option("--trace", type=PATH, metavar="FILE", help="Where the counterexample is saved.")
+TRACE = click.option("--trace", type=PATH, metavar="FILE", help="Save the counterexample to this file.")
 NO_TRACE = click.option("--no-trace", is_flag=True, help="Do not save the counterexample.")

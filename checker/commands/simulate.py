@@ -53,11 +53,11 @@ Examples:
 
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
-@click.option("--seed", default=42, show_default=True, help="What delays and deadlines are drawn from; 64 bits.")
+@click.option("--seed", default=42, show_default=True, help="Seed of the random delays and deadlines; 64 bits.")
 @shared.NODES_OR_DECLARED
 @click.option("--rounds", default=1000, show_default=True, help="Ticks.")
-@click.option("--proposals", type=int, help="Proposals, spread evenly over the ticks (5).")
-@click.option("--partition", metavar="S,D,...", help="Directed pairs; nothing that S sends arrives at D.")
+@click.option("--proposals", type=int, help="Number of proposals, spread evenly over the ticks (5).")
+@click.option("--partition", metavar="S,D,...", help="Directed pairs of processes: no message from S arrives at D.")
 @shared.named("--protocol", "NAME", PROTOCOL_HELP, completing.protocols, "db19")
 @shared.START
 @shared.QUORUMS
@@ -72,22 +72,35 @@ Examples:
     "zab: fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered, fifo.",
     completing.networks,
 )
-@shared.named("--oracle", "NAME", "zab: lab, the lab's election; else the seed names leaders.")
-@click.option("--delay", metavar="LEAST:MOST", help="Ticks that a message takes (1:3).")
+@shared.named("--oracle", "NAME", "With zab: `lab`, the lab's election; otherwise the seed chooses leaders.")
+@click.option("--delay", metavar="LEAST:MOST", help="Least and largest delay of a message in ticks (1:3).")
 @click.option(
-    "--cut", multiple=True, metavar="A:B@TICK", help="From then on nothing that A sends arrives at B; A-B: both ways."
+    "--cut",
+    multiple=True,
+    metavar="A:B@TICK",
+    help="From this tick no message from A arrives at B; A-B: both directions.",
 )
-@click.option("--heal", multiple=True, metavar="A:B@TICK", help="It arrives again; A-B: both ways.")
-@click.option("--crash", multiple=True, metavar="P@TICK", help="A process crashes.")
-@click.option("--recover", multiple=True, metavar="P@TICK", help="A process that had crashed recovers.")
-@click.option("--lose", multiple=True, metavar="F:L@TICK", help="The connection of follower F to leader L is lost.")
-@click.option("--timeout", multiple=True, metavar="P@TICK", help="A process has waited too long.")
+@click.option(
+    "--heal", multiple=True, metavar="A:B@TICK", help="From this tick messages arrive again; A-B: both directions."
+)
+@click.option("--crash", multiple=True, metavar="P@TICK", help="Crash a process at this tick.")
+@click.option("--recover", multiple=True, metavar="P@TICK", help="Recover a crashed process at this tick.")
+@click.option(
+    "--lose", multiple=True, metavar="F:L@TICK", help="Lose the connection of follower F to leader L at this tick."
+)
+@click.option("--timeout", multiple=True, metavar="P@TICK", help="Let a process time out at this tick.")
 @click.option("--dump", type=PATH, metavar="FILE", help="Write the canonical dump.")
-@click.option("--events", type=PATH, metavar="FILE", help="Write everything that happens, as JSON lines.")
-@click.option("--table", type=PATH, metavar="FILE", help="Write everything that happens, as an event table (Parquet).")
-@click.option("--run", "number", type=click.IntRange(0), metavar="N", help="With --table: the run's number (the seed).")
-@click.option("--show", is_flag=True, help="Print the cluster as it is at the end.")
-@click.option("--check", is_flag=True, help="Judge the run by every property of histories.")
+@click.option("--events", type=PATH, metavar="FILE", help="Write all events, as JSON lines.")
+@click.option("--table", type=PATH, metavar="FILE", help="Write all events, as an event table (Parquet).")
+@click.option(
+    "--run",
+    "number",
+    type=click.IntRange(0),
+    metavar="N",
+    help="With --table: the number of the run (default: the seed).",
+)
+@click.option("--show", is_flag=True, help="Print the final state of the cluster.")
+@click.option("--check", is_flag=True, help="Check the run against every property of histories.")
 @shared.PROPERTY
 @click.option("--trace", type=PATH, metavar="FILE", help="With --check: save the first violation as a trace.")
 @HTML
@@ -100,11 +113,11 @@ Examples:
 def simulate(**flags: Any) -> Answer:
     """Run a cluster in the simulator of the db-19 lab and print the SHA-256 of its canonical dump.
 
-    A run follows from its seed and flags alone. All flags from --protocol to --timeout go beyond
-    the lab; faults come first in their tick.
+    A run follows from its seed and flags alone. All flags from --protocol to --timeout are additions to the lab; faults
+    come first in their tick.
 
-    Exit codes: 0; 1 --check found a violation, or your own protocol meets a run-time error; 2 the request is wrong;
-    3 the run has no end.
+    Exit codes: 0; 1 --check found a violation, or a user protocol has a run-time error; 2 the request is wrong; 3 the
+    run has no end.
     """
     request = request_of_flags(**flags)
     outputs: dict[str, Path | None] = {name: flags[name] for name in (*WRITTEN, "page")}
@@ -190,12 +203,12 @@ def check_outputs(outputs: Mapping[str, Path | None], request: SimulateRequest) 
     given = {name: path for name in WRITTEN if (path := outputs[name]) is not None}
     for option in ("events", "table"):
         if option in given and request.engine == "compiled":
-            raise click.UsageError(f"--{option} listens to --engine interpret; compiled code tells nothing")
+            raise click.UsageError(f"--{option} needs --engine interpret; compiled code reports no events")
     for option, path in given.items():
         check_writable(path, f"--{option}", regular=option in ("table", "trace"))
     check_page(outputs["page"], list(given.values()))
     if "trace" in given and not request.check:
-        raise click.UsageError("--trace saves what --check finds, and --check is not given")
+        raise click.UsageError("--trace needs --check, whose violation it saves")
     if "table" in given:
         check_table(request.run())
 
@@ -207,11 +220,11 @@ def number_of(said: int | None, table: bool, request: SimulateRequest) -> int:
         UsageError: a table has no such number, or there is no table.
     """
     if said is not None and not table:
-        raise click.UsageError("--run is the number of the run in its --table, and --table is not given")
+        raise click.UsageError("--run needs --table, in which it numbers the run")
     number = request.seed if said is None else said
     if table and abs(number) > LARGEST_RUN:
         named = "--seed" if said is None else "--run"
-        hint = "; --run says another" if said is None else ""
+        hint = "; --run sets another number" if said is None else ""
         raise click.UsageError(f"{named} {number}: runs of a table are numbered up to 2**62{hint}")
     return number
 

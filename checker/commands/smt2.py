@@ -11,6 +11,6 @@ __all__ = ["NO_QUERIES", "SMT2", "queries_into"]
 
 SMT2 = click.option(
     "--smt2", type=PATH, metavar="DIR",
-    help="Write every query as SMT-LIB into this new or empty folder, one file each, and a list of them.",
+    help="Write every query as an SMT-LIB file into this new or empty folder, with a list of them.",
 )  # fmt: skip
-NO_QUERIES = "nothing is asked of a solver here: both protocols are explored side by side"
+NO_QUERIES = "no solver is used here: both protocols are explored side by side"

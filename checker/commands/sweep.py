@@ -30,7 +30,7 @@ Examples:
   zabcheck sweep rough --seeds 1:10001 --nodes 3,5 --delay 1:3,1:40 --faults 0,1,4
   zabcheck sweep variants --seeds 1:5001 --variant none,no-holes,repaired --faults 3
   zabcheck sweep sample --seeds 0:1000000 --nodes 3,5,7 --proposals 3,5,10,20 --sample 50000
-  zabcheck sweep sample                                   go on with what is there
+  zabcheck sweep sample                                   continue the sweep in this folder
 """
 
 
@@ -72,44 +72,59 @@ class FolderPlace(InputPath):
 @click.command(cls=Subcommand, epilog=EXAMPLES)
 @click.argument("folder", type=FolderPlace(folder=True))
 @click.option(
-    "--seeds", type=WORDS, metavar="START:STOP", help="Seeds, STOP not among them; or single ones; or several."
+    "--seeds",
+    type=WORDS,
+    metavar="START:STOP",
+    help="Range of seeds, without STOP; or single seeds, or several ranges.",
 )
-@click.option("--protocol", type=WORDS, metavar="LIST", help="db19 (the default), zab.")
-@click.option("--variant", type=WORDS, metavar="LIST", help="Variants; `none`: the protocol itself.")
+@click.option("--protocol", type=WORDS, metavar="LIST", help="Protocol: db19 (the default) or zab.")
+@click.option("--variant", type=WORDS, metavar="LIST", help="Variants; `none` is the protocol itself.")
 @click.option(
     "--network",
     type=WORDS,
     metavar="LIST",
     help="zab: fifo, lossy, unordered, duplicating; db19: datagrams, ordered, fifo.",
 )
-@click.option("--oracle", type=WORDS, metavar="LIST", help="zab: lab; `none`: the seed names leaders.")
+@click.option(
+    "--oracle",
+    type=WORDS,
+    metavar="LIST",
+    help="With zab: `lab`, the lab's election; `none`: the seed chooses leaders.",
+)
 @shared.QUORUMS
 @click.option("--nodes", type=NUMBERS, metavar="LIST", help="Processes (3).")
 @click.option("--rounds", type=NUMBERS, metavar="LIST", help="Ticks (1000).")
 @click.option("--proposals", type=NUMBERS, metavar="LIST", help="Proposals (5).")
-@click.option("--delay", type=WORDS, metavar="LIST", help="LEAST:MOST ticks that a message takes (1:3).")
 @click.option(
-    "--partition", multiple=True, metavar="S,D,...", help="Directed pairs, or `none` (repeatable: one of each)."
+    "--delay", type=WORDS, metavar="LIST", help="Least and largest delay of a message in ticks, LEAST:MOST (1:3)."
+)
+@click.option(
+    "--partition",
+    multiple=True,
+    metavar="S,D,...",
+    help="Directed pairs of processes, or `none`; each repetition adds a value.",
 )
 @click.option(
     "--schedule", multiple=True, metavar="TEXT",
-    help="Faults, as 'crash 1@300 recover 1@450 cut 0:2@400', or `none` (repeatable: one of each).",
+    help="Faults, as 'crash 1@300 recover 1@450 cut 0:2@400', or `none`; each repetition adds a value.",
 )  # fmt: skip
-@click.option("--faults", type=NUMBERS, metavar="LIST", help="How many faults are drawn from the seed (0).")
-@click.option("--fault-kinds", type=WORDS, metavar="LIST", help="Of which kinds: cut, crash, timeout, lose (all).")
-@click.option("--sample", type=int, metavar="N", help="N configurations of the grid, at random.")
-@click.option("--sample-seed", type=int, metavar="N", help="What they are drawn from (0).")
-@click.option("--events", is_flag=True, help="Keep what happens in the runs, as an event table: FOLDER/events.")
-@click.option("--master", default="", metavar="URL", help="Where it runs, as Spark names it (local[*]).")
+@click.option("--faults", type=NUMBERS, metavar="LIST", help="Number of random faults, by the seed (0).")
+@click.option(
+    "--fault-kinds", type=WORDS, metavar="LIST", help="Kinds of random faults: cut, crash, timeout, lose (all)."
+)
+@click.option("--sample", type=int, metavar="N", help="Run N random configurations of the grid.")
+@click.option("--sample-seed", type=int, metavar="N", help="Seed of the sample (0).")
+@click.option("--events", is_flag=True, help="Keep the events of the runs, as an event table: FOLDER/events.")
+@click.option("--master", default="", metavar="URL", help="The Spark master (local[*]).")
 @published("sweep", "The answer as JSON.")
 def sweep(folder: Path | str, master: str, **flags: Any) -> StatedResult:
-    """Run every configuration of a grid in the simulator and judge it by every property of histories.
+    """Run every configuration of a grid in the simulator and check it against every property of histories.
 
-    FOLDER receives a table of all runs and a report; it may be an address (s3://, hdfs://). Runs that are
-    finished are not repeated: the same command continues after an interrupt. All options but --seeds
+    FOLDER receives a table of all runs and a report; it may be an address (s3://, hdfs://). Finished
+    configurations are not run again: after an interrupt the same command continues. All options but --seeds
     have one value unless given several.
 
-    Exit codes: 0 nothing violated; 1 something is; 2 the request is wrong; 3 it is not finished.
+    Exit codes: 0 no property is violated; 1 some property is; 2 the request is wrong; 3 the sweep is not finished.
     """
     request = SweepRequest(str(folder), master=master, **{n: v for n, v in flags.items() if v is not None})
     with progress() as bar:

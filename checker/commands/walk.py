@@ -21,11 +21,11 @@ __all__ = ["walk"]
 
 EXAMPLES = """\b
 Examples:
-  zabcheck walk                            models to begin with
+  zabcheck walk                            a list of models to choose from
   zabcheck walk --variant join-commit-all --txns 1 --timeouts 0 --crashes 0 --losses 0
   zabcheck walk run.trace.json             a saved run: a counterexample, a witness
   zabcheck walk ZK-4643                    a known bug of ZooKeeper, in the release that has it
-  zabcheck walk 'zab?nodes=2&...'          a place that somebody has copied
+  zabcheck walk 'zab?nodes=2&...'          a state whose address was copied
 """
 ISSUE = re.compile(r"(?:ZK-|ZOOKEEPER-)\S+\Z", re.IGNORECASE)
 BETWEEN = ",,"  # separates the addresses of two models side by side: no address contains it
@@ -40,16 +40,16 @@ OURS = ("where", "no_browser", "as_json", "names", "threads", "max_states", "tim
 @shared.STATES
 @shared.TIME_LIMIT
 @shared.MEMORY_LIMIT
-@click.option("--no-browser", is_flag=True, help="Print the address to open, and open nothing.")
+@click.option("--no-browser", is_flag=True, help="Print the address, and open no browser.")
 @click.option("--json", "as_json", is_flag=True, help="The address and the port as JSON.")
 def walk(where: str | None, no_browser: bool, as_json: bool, **flags: Any) -> Answer:
     """Walk through the states of a model in a browser, step by step, until Ctrl-C.
 
-    For any model, user protocols included, it shows the enabled steps, what each would change, the value of every
-    property in the state, and why. The limits apply to each search that the page begins. Nothing leaves this
-    machine: the server listens on 127.0.0.1, and answers only to the address that is printed.
+    The page shows the enabled steps of a state, what each changes, and the verdict of every property with its reason,
+    for any model and user protocol. The limits apply to each search started from the page. Nothing leaves this machine:
+    the server listens on 127.0.0.1, and answers only at the printed address.
 
-    Exit codes: 0 it was ended by Ctrl-C, 2 the request is wrong, 3 it could not begin.
+    Exit codes: 0 ended by Ctrl-C, 2 the request is wrong, 3 the server could not start.
     """
     from checker.walk.serving import WalkServer, check_installed, keep_what_is_loaded
 
@@ -72,7 +72,7 @@ def walk(where: str | None, no_browser: bool, as_json: bool, **flags: Any) -> An
             pass
         finally:
             server.stop()
-        return Answer(HELD, notes=["the walk has ended, and its searches with it"])
+        return Answer(HELD, notes=["the walk and its searches have ended"])
 
     said = [f"walk at {server.url} (Ctrl-C ends it)"]
     content = {"format": 1, "exit_code": HELD, "url": server.url, "port": server.port}
@@ -103,7 +103,7 @@ def opened(where: str | None, flags: dict[str, Any]) -> tuple[Serving, str, tupl
         request = WalkRequest(model_request(**flags), tuple(flags["names"]))
         return beginning(Serving((request,)), address_of(request).text)
     if given:
-        raise click.UsageError(f"{given[0]} does not go with {where:.60}, which says itself what it is of")
+        raise click.UsageError(f"{given[0]} does not go with {where:.60}, which has its own configuration")
     if ISSUE.match(where):
         request = request_of_row(where)
         return beginning(Serving((request,)), address_of(request).text)
@@ -159,7 +159,7 @@ def of_trace(where: str) -> tuple[Serving, str, tuple[Card, ...]]:
         states = [end.walker.initial, *(step.state for step in end.steps)]
         for number, (said, true) in enumerate(zip(trace.states, states, strict=False)):
             if said != true:
-                raise RequestError(f"{where}: the state after {number} steps is another than the run gives")
+                raise RequestError(f"{where}: the state after {number} steps is not that of the run")
         return serving, found.address(end.path).text, ()
 
 

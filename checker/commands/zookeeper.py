@@ -26,32 +26,42 @@ if TYPE_CHECKING:
 
 __all__ = ["zookeeper"]
 
-HELP = "How long each exploration may take."
-RELEASE = "Ask the rows of this release, not of the one on record; of --residue, whose (the newest)."
-MATRIX = "Ask every row of every release instead; what is known is in FILE, and a run goes on where one was stopped."
+HELP = "Time limit of each exploration."
+RELEASE = "Check the rows on this release instead of the recorded one; with --residue, the release to check (the "
+"newest)."
+MATRIX = "Check every row on every release instead; results are kept in FILE, and a stopped run continues from it."
 
 
 @click.command(cls=Subcommand)
 @click.argument("issues", nargs=-1, metavar="[ZK-NNNN]...", shell_complete=completing.rows)
 @click.option("--time-limit", type=float, metavar="SECONDS", help=HELP)
-@click.option(
-    "--split", is_flag=True, help="Take each step by itself: the same rows, with several times as many states."
-)
+@click.option("--split", is_flag=True, help="Do not merge steps: the same rows, with several times as many states.")
 @click.option("--matrix", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help=MATRIX)
-@click.option("--stop-after", type=float, metavar="SECONDS", help="Begin no cell of it after that.")
-@click.option("--residue", is_flag=True, help="Ask what is left with all known repairs instead.")
+@click.option("--stop-after", type=float, metavar="SECONDS", help="With --matrix: start no cell after this time.")
+@click.option("--residue", is_flag=True, help="Check which faults remain with all known repairs instead.")
 @shared.named(
     "--release",
     "NUMBER",
-    "Ask the rows of this release, not of the one on record; of --residue, whose (the newest).",
+    "Check the rows on this release instead of the recorded one; with --residue, the release to check (the newest).",
     completing.zookeeper_releases,
 )
-@click.option("--drift", metavar="DIR", help="Say instead what a source tree of ZooKeeper changes of the text.")
-@shared.named("--against", "NUMBER", "With --drift: whose text (the tree's).", completing.zookeeper_releases)
-@click.option("--since", metavar="REV", help="With --drift: what changed since a git revision, or in A..B.")
+@click.option(
+    "--drift",
+    metavar="DIR",
+    help="Report instead which methods that the model cites a source tree of ZooKeeper changes.",
+)
+@shared.named(
+    "--against",
+    "NUMBER",
+    "With --drift: the release to compare with (default: the tree's).",
+    completing.zookeeper_releases,
+)
+@click.option("--since", metavar="REV", help="With --drift: only changes since a git revision, or in A..B.")
 @click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
-@click.option("--trace", type=PATH, metavar="FILE", help="Of one row: save the run that breaks the release.")
-@click.option("--html", "page", type=PATH, metavar="FILE", help="Of one row: its story and the run, as a page.")
+@click.option(
+    "--trace", type=PATH, metavar="FILE", help="With one row: save the run that violates a property of the release."
+)
+@click.option("--html", "page", type=PATH, metavar="FILE", help="With one row: write its story and the run as a page.")
 def zookeeper(
     issues: tuple[str, ...],
     time_limit: float | None,
@@ -64,14 +74,16 @@ def zookeeper(
     page: Path | None,
     **more: Any,
 ) -> Answer:
-    """Reproduce known bugs of ZooKeeper: a release with every other known fix, without its own and with it.
+    """Reproduce known bugs of ZooKeeper: in a release with every other known fix, without and with the bug's own fix.
 
-    A row that is named is a story: what happens, what a client loses, the run with the Java method of each step, and
-    what its fix changes. --release runs it on another release than the recorded one, for which nothing is expected.
+    For a named row the report has its story: what happens, what a client loses, the run with the Java method of each
+    step, and what the fix changes. --release checks it on another release than the recorded one, without an
+    expectation.
 
     With --drift: compare the methods of ZooKeeper that the model cites with their recorded digests.
 
-    0: every row, or method, is as recorded; 1: one has changed; 3: one has no verdict, and none has changed.
+    Exit codes: 0 every row, or method, is as recorded; 1 one has changed; 2 the request is wrong; 3 one has no verdict,
+    and none has changed.
     """
     trace: Path | None = more.pop("trace")
     if (trace is not None or page is not None) and (len(issues) != 1 or residue or matrix is not None):
@@ -81,11 +93,13 @@ def zookeeper(
         return drift_of(**more, more=any(others), as_json=as_json)
     if residue:
         if issues or split or matrix is not None or stop_after is not None:
-            raise click.UsageError("--residue asks its own lines, of merged steps")
+            raise click.UsageError("--residue checks its own rows, with merged steps")
         return whole_residue(ResidueRequest(release, time_limit), as_json)
     if matrix is not None:
         if issues or split or release or as_json:
-            raise click.UsageError("--matrix asks every row of every release, of merged steps, and FILE has it as JSON")
+            raise click.UsageError(
+                "--matrix checks every row on every release, with merged steps, and writes JSON to FILE"
+            )
         return whole_matrix(MatrixRequest(str(matrix), time_limit, stop_after))
     if stop_after is not None:
         raise click.UsageError("--stop-after is for --matrix")
@@ -126,8 +140,8 @@ def rows(
             except TraceError as problem:
                 troubles.append(str(problem))
             if run is None and (page is not None or saved is not None):
-                troubles.append(f"ZK-{one.row.issue} did not break, so there is no run to save or draw")
-            status.update(f"ZK-{one.row.issue}: {len(asked)} rows are answered")
+                troubles.append(f"ZK-{one.row.issue} violates nothing, so there is no run to save or draw")
+            status.update(f"ZK-{one.row.issue}: {len(asked)} rows are checked")
     result = rows_result(request.as_json(), asked, request.split, stories)
     return publish(result, as_json, more=files, troubles=troubles, long=bool(stories))
 
@@ -147,7 +161,7 @@ def whole_matrix(request: MatrixRequest) -> Answer:
     known = sum(not c.trouble for c in cells.values())
     hours = sum(c.seconds for c in cells.values()) / 3600
     there = len(rows) * (len(head) - 2)
-    sentence = f"{known} of {there} cells are known, in {hours:.2f} hours of a core"
+    sentence = f"{known} of {there} cells are known, after {hours:.2f} hours of a core"
     text = [Table(rows, head, below=f"{sentence}\n{merged_by_promise()}")]
     return publish(StatedResult(sentence, HELD if known == there else NO_VERDICT, text=text))
 
@@ -212,7 +226,7 @@ def drift_of(drift: str | None, against: str, since: str | None, more: bool, as_
     if drift is None:
         raise click.UsageError("--against and --since are for --drift")
     if more:
-        raise click.UsageError("--drift asks nothing else: zabcheck zookeeper --drift DIR [--against NUMBER]")
+        raise click.UsageError("--drift goes with no other check: zabcheck zookeeper --drift DIR [--against NUMBER]")
     return whole_drift(DriftRequest(drift, against, since or ""), as_json)
 
 

@@ -98,7 +98,7 @@ class Cluster:
         self.usage = of_jobs(self.spark, group)
         by_owner = dict(answers)
         if sorted(by_owner) != list(range(parts)) or len(answers) != parts:
-            raise RuntimeError(f"{parts} tasks were to answer, and {len(answers)} answers came")
+            raise RuntimeError(f"{parts} tasks had to answer, but {len(answers)} answers came")
         return [by_owner[part] for part in range(parts)]
 
     def cores(self) -> int:

@@ -242,5 +242,5 @@ def code_for(question: ExplorationTask) -> TaskCode:
     """
     code = made_for(question)
     if code.digest != question.version:
-        raise OtherVersion("another version of zabcheck asked this")
+        raise OtherVersion("another version of zabcheck sent this task")
     return code

@@ -121,7 +121,9 @@ class Costs:
         if worth is None:
             return f"the cluster has {cores} cores, and {self.alone(here)}"
         if states is not None and states < worth:
-            return f"at most {states:,} states, and {cores} cores of a cluster are worth their start from {worth:,} on"
+            return (
+                f"at most {states:,} states, and {cores} cores of a cluster are only worth starting from {worth:,} on"
+            )
         return ""
 
     def why_worth(self, cores: int, here: int) -> str:
@@ -132,8 +134,8 @@ class Costs:
     def alone(self, here: int) -> str:
         """Return the break-even as a part of a sentence."""
         return (
-            f"below {self.cores_worth(here)} cores this machine, which has {here}, is faster alone: "
-            f"Spark takes {self.ratio:.1f} times the CPU for a state"
+            f"below {self.cores_worth(here)} cores this machine, which has {here}, is faster: Spark takes "
+            f"{self.ratio:.1f} times the CPU for a state"
         )
 
     def forecast(

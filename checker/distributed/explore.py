@@ -196,7 +196,7 @@ class SparkExplorer:
         parts: list[Part] = [answer["part"] for answer in answers]
         reports = [report for answer in answers for report in answer["reports"]]
         if len(reports) != self.question.parts:
-            raise RuntimeError(f"{self.question.parts} parts were to be expanded, and {len(reports)} were")
+            raise RuntimeError(f"{self.question.parts} parts had to be expanded, but {len(reports)} were")
         words = [report["words"] for report in reports]
         new = Level(
             level.depth + 1,

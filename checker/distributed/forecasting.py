@@ -49,8 +49,8 @@ class Forecasting:
         if not self.warned and not enough(result.distinct, self.costs.bits):
             self.warned = True
             now, then = (f"{collision(result.distinct, bits):.1e}" for bits in (self.costs.bits, 128))
-            again = f"with --fingerprint 128, from the beginning in another folder, it is {then}"
-            self.note(f"the probability that a state was missed is {now} by now, at most; {again}")
+            again = f"with --fingerprint 128, restarted in another folder, it is {then}"
+            self.note(f"the probability that a state was missed is at most {now} so far; {again}")
         if self.progress is not None:
             self.progress(result, expanded, size)
 
@@ -59,6 +59,6 @@ class Forecasting:
         known = self.states is not None
         numbers = [self.states] if self.states is not None else [10**power for power in POWERS]
         self.said = tuple(self.costs.forecast(n, self.cores, self.parts) for n in numbers)
-        how = "at most" if known else "how many there are is not known;"
+        how = "at most" if known else "the total is unknown;"
         measured = f"measured on {self.costs.question} ({self.costs.day}); other models cost more or less"
         self.note(f"forecast: {how} {self.said[0].text}; {measured}")

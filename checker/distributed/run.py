@@ -280,7 +280,7 @@ def checkpoint_of(request: Request) -> Iterator[Checkpoint[Storage]]:
         checkpoint.storage.create()
         checkpoint.check_empty()
     elif not checkpoint.depths():
-        raise Refused(f"{request.checkpoint} holds no checkpoint to resume")
+        raise Refused(f"{request.checkpoint} has no checkpoint to resume from")
     checkpoint.lock()
     try:
         yield checkpoint

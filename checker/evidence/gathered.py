@@ -89,7 +89,7 @@ def with_evidence(report: Report, request: ExploreRequest, tell: Tell | None = N
         return replace(report, evidence=Gathered(nothing=none if whole else ""))
     asked = asked_of(report.configuration, request)
     if not asked:
-        nothing = f"there is no inductive invariant and no proof of {report.configuration.protocol}"
+        nothing = f"there is no inductive invariant and no proof for {report.configuration.protocol}"
         return replace(report, evidence=Gathered(nothing=nothing if whole else ""))
     if not whole and not speaks_of_itself(report):
         return report
@@ -131,18 +131,18 @@ def speaks_of_itself(report: Report) -> bool:
 def why_none(c: Configuration) -> str:
     """Return why available evidence for a protocol does not apply to what was explored; empty if it does."""
     if c.quorums:
-        return "evidence beside exploring is of majorities, and none is shown with --quorums"
+        return "other evidence is for majorities, so none is shown with --quorums"
     if c.start:
-        return "evidence beside exploring is of runs from the initial state, and none is shown with --start"
+        return "other evidence is for runs from the initial state, so none is shown with --start"
     if c.protocol != ZAB:
         return ""
     if c.network != "fifo":
-        return f"evidence beside exploring is of the paper's channels, and none is shown over network {c.network}"
+        return f"other evidence is for the paper's channels, so none is shown for network {c.network}"
     if c.nodes != NODES or c.txns > TXNS:
         at = f"{NODES} nodes and at most {TXNS} transactions"
-        return f"evidence beside exploring is of {at}, and none is shown for other sizes"
+        return f"other evidence is for {at}, so none is shown for other sizes"
     if c.partitions or c.max_epoch or c.channel:
-        return "evidence beside exploring is without partitions, and without --max-epoch and --channel"
+        return "other evidence is without partitions, --max-epoch and --channel"
     return ""
 
 
@@ -192,7 +192,7 @@ def why_not_refined(request: RefineRequest) -> str:
     if request.budgets.get("crashes") or not changed:
         return ""
     return (
-        f"it is checked without crashes, and {request.variant} changes what a crash does ({', '.join(sorted(changed))})"
+        f"it is checked without crashes, but {request.variant} changes what a crash does ({', '.join(sorted(changed))})"
     )
 
 
@@ -267,7 +267,7 @@ def text_digest(request: Request) -> str:
     elif isinstance(request, ClausesRequest):
         c = request.whole_configuration()
     else:
-        raise TypeError(f"a request of kind {request.kind} is about no text")
+        raise TypeError(f"a request of kind {request.kind} has no protocol")
     model = Model(c)
     program, argument = model.program, argument_of(c.protocol)
     every: tuple[Property, ...] = (*properties_of(c.protocol), *(argument.every if argument else ()))

@@ -50,7 +50,7 @@ def record(file: Path, stale_ones: Sequence[Applicable]) -> bool:
         entry = replace(computed, request=one.request.as_json())
         if not entry.digest or not entry.final or not sources.still(one.kind, entry.digest):
             print(
-                f"{one.kind}: undecided, or its sources have changed, and not recorded; {entry.why}",
+                f"{one.kind}: not recorded: undecided, or its sources have changed; {entry.why}",
                 file=sys.stderr,
                 flush=True,
             )
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m checker.evidence.record", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--check", action="store_true", help="compute nothing")
-    parser.add_argument("--file", type=Path, default=store.RECORDED_FILE, help="instead of that of the package")
+    parser.add_argument("--file", type=Path, default=store.RECORDED_FILE, help="instead of the package's file")
     given = parser.parse_args(arguments)
     left = stale(given.file)
     if given.check:

@@ -330,7 +330,7 @@ class Narrowing(Reducing):
         if names := " and ".join(self.looking_beyond):
             reads = "reads" if len(self.looking_beyond) == 1 else "read"
             return f"{names} {reads} other processes than the one that takes the step"
-        return "every step of a process on its own may collide with another's"
+        return "every step of a process on its own may conflict with another's"
 
     @property
     def waits(self) -> set[Touch]:
@@ -361,7 +361,7 @@ class Narrowing(Reducing):
             self.front.function(name)
         self.reads = {**typed.reads, **self.front.program.reads}
         if not self.merging:
-            return Plan("a property that is not judged, and was expected to hold, is broken")
+            return Plan("a property that was expected to hold, and is not checked, is violated")
         program = t.TypedProgram(typed.functions, typed.sites, typed.steps, self.reads)
         return plan_of(self.model, program, self.properties, self.wanted, also, expected)
 
@@ -457,11 +457,11 @@ class AmpleExplorer(ReducedExplorer):
         apart, classless = (
             any(slot.report.get(word) for slot in self.slots) for word in (kernel.R_APART, kernel.R_CLASSLESS)
         )
-        apart = apart and self.code.ample  # where steps may not commute, none sleeps after another
+        apart = apart and self.code.ample  # where two steps do not commute, none sleeps after another
         self.unforeseen = classless and not apart
         r.apart = apart or classless
         if r.apart and not r.stopped:
-            r.stopped = "steps may not change places"
+            r.stopped = "two steps do not commute"
         return super().finished(level, keep_going)
 
     def schedule_to(self, depth: int, index: int, last: int | None = None, broken: int = 0) -> tuple[int, ...]:

@@ -52,7 +52,7 @@ class Kept:
         )
         self.level: Level | None = None
         if resume and not self.checkpoint.depths():
-            raise Refused(f"{where} holds no checkpoint to resume")
+            raise Refused(f"{where} has no checkpoint to resume from")
         if not resume:
             self.folder.create()
             self.checkpoint.check_empty()
@@ -216,7 +216,7 @@ def grouped(data: bytes, size: int) -> list[tuple[int, bytes]]:
     out, at = [], COUNTS.size
     for count in COUNTS.unpack_from(data):
         if at + size * count > len(data):
-            raise ValueError("a file is short")
+            raise ValueError("a file is too short")
         out.append((count, data[at : at + size * count]))
         at += size * count
     return out

@@ -460,7 +460,7 @@ class Compiled:
         total, out = self.layout.total, self.steps_room.address
         n = self.successors(self.state(data), out, self.model.most_steps, self._work)
         if n < 0:
-            raise AssertionError("a state has more steps than the bound says")
+            raise AssertionError("a state has more steps than the bound allows")
         raw = ctypes.string_at(out, n * (total + 8))
         pieces = (raw[at : at + total + 8] for at in range(0, len(raw), total + 8))
         return [(int.from_bytes(piece[:8], "little"), piece[8:]) for piece in pieces]
@@ -526,7 +526,7 @@ class Compiled:
             )
             word, concrete = next(same, (-1, b""))
             if word < 0:
-                raise NotRenamings(f"step {len(words) + 1} of the way to a state is not possible in a renamed one")
+                raise NotRenamings(f"step {len(words) + 1} of the path to a state is not enabled in a renamed state")
             words.append(word)
         return tuple(words)
 

@@ -82,7 +82,7 @@ class AtDelivery:
     def told(self, r: Exploration) -> Exploration:
         """Return the result of a search as a report has it: without verdicts on the replacing properties."""
         names = {p.name for p in self.judged}
-        how = f"; {' and '.join(p.name for p in self.replaced)} judged where something is delivered"
+        how = f"; {' and '.join(p.name for p in self.replaced)} checked at deliveries"
         return replace(
             r,
             properties=self.judged,

@@ -206,7 +206,7 @@ class Interpreter:
         try:
             self.names["enabled"](StateView(self.layout, state), out)
         except ERRORS as problem:
-            yield 0, range_error(problem, "asking which steps are possible")
+            yield 0, range_error(problem, "determining the enabled steps")
             return
         for k in range(1, out[0] + 1):
             choice, choices = 0, 1

@@ -139,7 +139,7 @@ class Block:
             # private maps: shared ones are files in memory, which get no huge pages
             self.map = mmap.mmap(-1, self.size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         except OSError as error:
-            raise MemoryError(f"{self.size} bytes are not to be had") from error
+            raise MemoryError(f"{self.size} bytes are not available") from error
         if huge:
             self.map.madvise(mmap.MADV_HUGEPAGE)
         self._view = ctypes.c_char.from_buffer(self.map)

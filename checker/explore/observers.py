@@ -160,7 +160,7 @@ def why_mixed(program: t.TypedProgram, name: str, hidden: Collection[str], expli
         reads, writes = with_calls(program, part)
         sees = bool(reads & set(hidden)) or bool(part.names_read & tainted)
         if writes & set(explicit) and (sees or cut):
-            return f"what {name} writes of {', '.join(sorted(writes & set(explicit)))} may depend on what is merged"
+            return f"what {name} writes to {', '.join(sorted(writes & set(explicit)))} may depend on merged values"
         if reads & set(explicit) and (writes - set(explicit) or part.names_written - loops(statement) or part.returns):
             return f"what {name} writes may depend on {', '.join(sorted(reads & set(explicit)))}"
         if sees:
@@ -270,9 +270,9 @@ def plan_of(
     """
     layout, c = model.program.layout, model.configuration
     if c.quorums:
-        return Plan("majorities are not the quorums (--quorums): renaming any two processes may tell classes apart")
+        return Plan("the quorums are not majorities (--quorums): renaming two processes may distinguish classes")
     if c.roles:
-        return Plan("processes have roles: renaming any two may tell classes apart")
+        return Plan("processes have roles: renaming two of them may distinguish classes")
     if c.passes:
         return Plan("the passes that processes gave up are kept")
     steps, letters = outside_letters(program)
@@ -592,8 +592,8 @@ class Classes:
         """Return the sentence of a report about the classes."""
         kept = f", and nothing that was visited breaks any of {self.expected} others" if self.expected else ""
         return (
-            f"what was observed counts by its class: {self.classes:,} classes of {self.values:,} values, "
-            f"{self.orbits:,} up to renaming; no property tells two values of a class apart{kept} (derived observers)"
+            f"observed histories are merged into classes: {self.classes:,} classes of {self.values:,} values, "
+            f"{self.orbits:,} up to renaming; no property distinguishes two values of a class{kept} (derived observers)"
         )
 
     def fact(self) -> dict[str, Any]:
@@ -644,7 +644,7 @@ def automaton_of(code: Any, plan: Plan, most: int) -> Automaton | str:
         if count >= 0:
             break
         if count < -1:
-            return f"what {[*LETTERS][letters[-2 - count][0]]} returns depends on what is merged"
+            return f"what {[*LETTERS][letters[-2 - count][0]]} returns depends on merged values"
         if room >= most:
             return f"observations lead to more than {most:,} values"
         room = min(most, 16 * room)
@@ -728,7 +728,7 @@ def numbered(code: Any, plan: Plan, automaton: Automaton, classes: Sequence[int]
                 return Classes(why_not="renaming processes does not map classes to classes")
         orbits += 1
     if orbits > 1 << places.number[1].bit_count() or nodes > 1 << places.parts[0][1].bit_count():
-        return Classes(why_not=f"there is no room for the numbers of {orbits} classes")
+        return Classes(why_not=f"the numbers of {orbits} classes do not fit")
     width = len(places.words)
     rows = (ctypes.c_int64 * ((width + 1) * automaton.rows)).from_address(automaton.table.address)
     for at in range(0, len(rows), width + 1):

@@ -108,7 +108,7 @@ def reached_by(
             break
         for group in groups_of(judged):
             if end.over():
-                found.trouble = "there was no time left"
+                found.trouble = "no time was left"
                 return found
             code, _ = Compiled.of(Model(stage), group, True)
             r = Explorer(code, threads).run(Limits(None, states, end.left()), keep_going=True)

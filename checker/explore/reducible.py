@@ -16,7 +16,7 @@ def why_not_reduced(model: Model) -> str:
     """Return why a model is explored without reduction, in a sentence; empty if it may be reduced."""
     if model.world.conventions(model.configuration, model.union) is None:
         c = model.configuration
-        return f"the world of {model.world.name} with {c.network} channels says of no two steps that they commute"
+        return f"the world of {model.world.name} with {c.network} channels declares no two steps to commute"
     if why := why_not_tried(model):
         return why
     world = model.world.conventions(model.configuration, model.union)
@@ -37,7 +37,7 @@ def why_not_tried(model: Model) -> str:
         (protocol.elects, "an election is a step (elects)"),
         (bool(c.start), "runs begin in a start state (starts)"),
         # which process accepts first then decides whether a transaction is chosen: two `accept` do not commute
-        (bool(c.system and not c.system.grows), "a set that contains a quorum may be none (a weight below zero)"),
+        (bool(c.system and not c.system.grows), "a superset of a quorum may not be a quorum (a weight below zero)"),
         (bool(c.merged_by_promise), f"steps are merged by promise ({', '.join(c.merged_by_promise)})"),
         (model.fails, "a process has something on a disk (on_disk)"),
     ):
@@ -56,9 +56,9 @@ def why_not_compared(model: Model) -> str:
     for is_so, why in (
         (not protocol.declared.bounded_by_world, "it declares its own budgets (budgets, and not bounded_by_world)"),
         (bool(c.budgets), "it has budgets of its own (budgets)"),
-        (bool(protocol.actions), "processes act by themselves (@action)"),
+        (bool(protocol.actions), "processes take internal steps (@action)"),
         (bool(protocol.changes), "the environment takes steps (@environment_step)"),
-        (model.crashes, "a field of the world says who is down (no is_down)"),
+        (model.crashes, "a field of the world tracks which processes are down (no is_down)"),
         (not protocol.transactions, "nothing is abcast (no transactions)"),
     ):
         if is_so:

@@ -143,7 +143,7 @@ class Exploration:
     def suspicion(self) -> str:
         """The properties that are known to be violated without a run to show it; empty if there are none."""
         one = "at least one of " if self.suspects_one and len(self.suspected) > 1 else ""
-        return f"{one}{', '.join(self.suspected)} broken, and no way there known yet" if self.suspected else ""
+        return f"{one}{', '.join(self.suspected)} violated, with no path to it yet" if self.suspected else ""
 
     def add_first(self, first: Exploration) -> None:
         """Add the findings of a full search before this one, which leaves out states.

@@ -96,7 +96,7 @@ def asymmetry(model: Model, properties: Iterable[Property], front: FrontEnd | No
     if not found:
         return ""
     more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-    return f"the text tells processes apart: {from_here(found[0].sentence())}{more}"
+    return f"the protocol distinguishes processes: {from_here(found[0].sentence())}{more}"
 
 
 def check_language(model: Model, properties: Iterable[Property], front: FrontEnd | None = None) -> None:
@@ -170,6 +170,6 @@ def why_not_symmetric(code: Stepped, walks: int = 16, length: int = 40, seed: in
             both = [code.state(data), code.state(other)]
             said = [(code.judge_state(s, states), code.witness_state(s, states)) for s in both]
             if said[0] != said[1]:
-                return "a property tells a state from its renaming"
+                return "a property distinguishes a state from its renaming"
             data = source.choice(successors)
     return ""

@@ -132,7 +132,7 @@ def graph_of(code: Compiled, found: Exploration, depth: int | None, about: Mappi
         about: a description of the graph.
 
     Raises:
-        AssertionError: graph and exploration differ, which is a bug of zabcheck.
+        AssertionError: graph and exploration differ, a bug of zabcheck.
     """
     made = Builder(code, depth)
     graph = made.build()

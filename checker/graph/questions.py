@@ -107,7 +107,9 @@ def violating(graph: nx.DiGraph[int], name: str) -> tuple[tuple[int, ...], tuple
         ValueError: the graph does not judge it.
     """
     if name not in graph.graph["properties"]:
-        raise ValueError(f"the graph is not judged by {name!r}; it is by {', '.join(graph.graph['properties'])}")
+        raise ValueError(
+            f"the graph is not checked against {name!r}; it is checked against {', '.join(graph.graph['properties'])}"
+        )
     states = tuple(n for n, names in graph.nodes(data="violates") if name in names)
     return states, tuple((a, b) for a, b, names in graph.edges(data="violates") if name in names)
 

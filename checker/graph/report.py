@@ -79,11 +79,11 @@ class GraphReport(Result):
         for a in self.answers.values():
             out.append(fitted(f"{a.name}. Of every run that violates it {self.scope}:"))
             out.append(Table([*self.rows(a)]))
-        notes = ["It says nothing of what holds: `zabcheck` without a command does."]
+        notes = ["The graph gives no verdict: run `zabcheck` without a command."]
         if self.graph.graph["symmetry"]:
             notes.append("A node is an orbit: one state stands for all its renamings.")
         if left := self.graph.graph["not_judged"]:
-            notes.append(f"Not judged here, since they are over terminal states: {', '.join(left)}.")
+            notes.append(f"Not checked here, since they are about terminal states: {', '.join(left)}.")
         if self.output:
             notes.append(f"The graph is in {self.output}.")
         return [*out, fitted("\n".join([*notes, *self.warnings]))]

@@ -144,12 +144,12 @@ class LiveCode(Compiled):
         for name, value in self.live_names.items():
             if names.get(name, value) is not value:
                 where = said_at(names[name])
-                raise ConfigError(f"{where}{name} is a word of the stable phase's: call it something else")
+                raise ConfigError(f"{where}{name} is a name of the stable phase: rename it")
             names[name] = value
         for module in self.modules:  # the constants that its functions name
             for name, value in own_names(module).items():
                 if isinstance(value, int) and names.setdefault(name, value) != value:
-                    raise ConfigError(f"{name} is {value} in the stable phase: call it something else")
+                    raise ConfigError(f"{name} is {value} in the stable phase: rename it")
 
     def _typed(self) -> TypedProgram:
         if self.symmetry:
@@ -195,7 +195,7 @@ class LiveCode(Compiled):
         roots = [goal.called for goal in self.phase.goals]
         roots += ["stable_begins", "stable_lasts", "stable_gives_up", "stable_beats", "stable_waits", "stable_beat_due"]
         found = asymmetries(front, roots, Trusted(DECODERS, (), self.model.generated_files))
-        return f"the text tells processes apart: {from_here(found[0].sentence())}" if found else ""
+        return f"the protocol distinguishes processes: {from_here(found[0].sentence())}" if found else ""
 
     # --- single states ---------------------------------------------------------------------------
 

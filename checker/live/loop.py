@@ -1,8 +1,8 @@
 """Fairness in the graph of the stable phase: the obligations that a set of nodes, or a loop, leaves unmet.
 
-docs/live.md, "Fairness", has the definitions. An obligation is a class of steps, by its number, or a message in flight,
-by its bytes. It is enabled in a node or not, and met by an edge or not. A run that stays in some nodes and edges
-forever is fair if each obligation that is enabled in all of the nodes is met by one of the edges.
+docs/explanation/liveness.md, "Fairness", has the definitions. An obligation is a class of steps, by its number, or a
+message in flight, by its bytes. It is enabled in a node or not, and met by an edge or not. A run that stays in some
+nodes and edges forever is fair if each obligation that is enabled in all of the nodes is met by one of the edges.
 
 A loop is made short, though not necessarily the shortest: it goes by shortest paths from one unmet obligation to the
 next.

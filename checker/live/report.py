@@ -1,4 +1,4 @@
-"""The result of a liveness check (`checker/report/schema/live.schema.json`, docs/live.md)."""
+"""The result of a liveness check (`checker/report/schema/live.schema.json`, docs/explanation/liveness.md)."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class LiveReport(Result):
         if self.live.error:
             return met(self.live.error)
         if self.live.stopped or not self.live.complete:
-            return self.live.stopped or "not all was looked at"
+            return self.live.stopped or "not every state was explored"
         return ""
 
     def verdict(self, goal: ProgressProperty) -> str:
@@ -152,14 +152,14 @@ class LiveReport(Result):
             return f"VIOLATED: {said}{cut}; {self.bounds}"
         if self.overall == NO_VERDICT:
             wrong = [s.counterexample.trouble for s in self.starving.values() if not s.counterexample.replayed]
-            found = "" if wrong else "; nobody was found to wait for ever"
+            found = "" if wrong else "; no starving process was found"
             return f"no verdict: {wrong[0] if wrong else self.cut_short}{found}; {self.bounds}"
         tested = sum(self.verdict(goal) == HOLDS for goal in self.live.goals)
         if not tested:
-            why = "nobody ever waits" if self.live.starts else "there is no stabilization time"
+            why = "no process ever waits" if self.live.starts else "there is no stabilization time"
             return f"premise not reached: {why} ({plural(total, 'progress property')}); {self.bounds}"
         of = plural(total, "progress property")
-        return f"holds: in no fair run does anybody wait for ever, {tested} of {of}; {self.bounds}"
+        return f"holds: no process starves in any fair run, {tested} of {of}; {self.bounds}"
 
     def verdict_in_words(self, goal: ProgressProperty) -> str:
         verdict = self.verdict(goal)
@@ -169,7 +169,7 @@ class LiveReport(Result):
             return (
                 f"premise not reached: {'nobody ever waits' if self.live.starts else 'there is no stabilization time'}"
             )
-        return "holds: nobody waits for ever" if verdict == HOLDS else "no verdict"
+        return "holds: no process starves" if verdict == HOLDS else "no verdict"
 
     def other_reading(self, goal: ProgressProperty) -> str:
         """Return the variant under which a violated progress property holds, or an empty string.
@@ -186,18 +186,18 @@ class LiveReport(Result):
     def figures(self) -> list[Row]:
         live, r = self.live, self.live.exploration
         fault_phase = f"{r.distinct:,} orbits, for {r.raw:,} states" if r.symmetry else f"{r.distinct:,} states"
-        left = f"; {live.left_out:,} steps end what is assumed, and lead nowhere" if live.left_out else ""
+        left = f"; {live.left_out:,} steps end the assumptions, and are not followed" if live.left_out else ""
         fingerprints = f"probability {r.collision_probability:.1e}" if r.collision_probability else "none"
         return [
             ("fault phase", f"{fault_phase}, depth {r.depth}"),
-            ("stabilization times", f"{live.starts:,} of them, each with who is named, budgets aside"),
+            ("stabilization times", f"{live.starts:,} of them, each with the named process, budgets aside"),
             ("stable phase", f"{live.nodes:,} states, {live.edges:,} steps{left}"),
             ("fingerprint collision", f"{fingerprints} (of the fault phase)"),
             ("rate", f"{rate(live.nodes, live.cpu_seconds)} states of the stable phase per CPU-second"),
             ("memory", f"{live.memory / 1e6:,.0f} MB at the peak"),
             ("time", f"{live.seconds:.2f} s, {live.compile_seconds:.2f} s making the model ready"),
             ("symmetry", f"off: {self.symmetry_off}" if self.symmetry_off else "in the fault phase only"),
-            *([("largest epoch", f"{self.epochs}; one beyond it would be no verdict")] if self.epochs else []),
+            *([("largest epoch", f"{self.epochs}; a larger one would give no verdict")] if self.epochs else []),
         ]
 
     def notes(self) -> list[str]:
@@ -210,7 +210,7 @@ class LiveReport(Result):
             )
         if self.live.followed:
             names = ", ".join(self.live.followed)
-            out.append(f"found by following one way of receiving, and not known to be short: {names}")
+            out.append(f"found along one order of receiving, perhaps not a short run: {names}")
         readings: dict[str, list[str]] = {}
         for goal in self.live.goals:
             if variant := self.other_reading(goal):
@@ -219,7 +219,7 @@ class LiveReport(Result):
             hold = "holds" if len(violated) == 1 else "hold"
             out.append(
                 f"{' and '.join(violated)} {hold} under another reading, --variant {variant}, within the budgets of "
-                f"docs/live.md"
+                f"docs/explanation/liveness.md"
             )
         for name, s in self.starving.items():
             if s.counterexample.path:

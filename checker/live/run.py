@@ -148,7 +148,7 @@ class LiveRun:
             if live.exploration.error:
                 live.error = f"{live.exploration.error}, in the fault phase"
             if not live.stopped and not live.error and self.explorer.entered != live.exploration.distinct:
-                live.stopped = "not every state of the fault phase was taken for a moment: please report it"
+                live.stopped = "not every state of the fault phase was a stabilization time: please report it"
             if not live.stopped and not live.error:
                 self.follow_one()
                 self.close()
@@ -213,7 +213,7 @@ class LiveRun:
             live.stopped = "two states have one fingerprint"
         elif g.error:
             site = g.error
-            live.error = self.code.said_of(site) if site > 0 else "a state has more steps than the bound says"
+            live.error = self.code.said_of(site) if site > 0 else "a state has more steps than the bound allows"
         else:
             live.complete = True
 
@@ -276,8 +276,8 @@ class LiveRun:
 def moves_of(code: LiveCode) -> list[tuple[int, int]]:
     """Return the renamings under which a state is entered, each with the process that is named in it.
 
-    If renaming changes nothing (docs/live.md), the named process becomes process 0; if only some renamings change
-    nothing, it becomes the first that these can map it to.
+    If renaming changes nothing (docs/explanation/liveness.md), the named process becomes process 0; if only some
+    renamings change nothing, it becomes the first that these can map it to.
     """
     nodes = range(code.nodes)
     if not code.phase.names_one:

@@ -18,8 +18,8 @@ __all__ = ["MutationReport"]
 FORMAT = 1
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 EQUIVALENT = (
-    "a mutant that survives may do the same as the protocol, or differ in what no property is about; "
-    "or a property is missing"
+    "a surviving mutant may be equivalent to the protocol, or differ only where no property looks; or a property is "
+    "missing"
 )
 
 
@@ -59,7 +59,7 @@ class MutationReport(Result):
             name, depth = c.violated
             return f"VIOLATED: {name} at depth {depth}, by the protocol itself; no mutant was checked; {bounds}"
         if c.untested:
-            return f"no verdict: the protocol itself puts no property to the test; no mutant was checked; {bounds}"
+            return f"no verdict: the protocol itself checks no property non-vacuously; no mutant was checked; {bounds}"
         cut = f"no verdict: {c.stopped}; " if c.stopped else ""
         counts = f"{len(c.of(NOTICED))} noticed, {len(c.of(SURVIVES))} survive"
         undecided = f", {len(c.of(UNDECIDED))} undecided" if c.of(UNDECIDED) else ""
@@ -79,7 +79,8 @@ class MutationReport(Result):
             parts.append("no property notices\n" + "\n".join(self.shown(j) for j in survivors))
             parts.append(folded(EQUIVALENT, others="  "))
             if self.progress:
-                said = f"no mutant is judged by progress properties ({', '.join(self.progress)}), which are for --live"
+                named = ", ".join(self.progress)
+                said = f"no mutant is checked against progress properties ({named}), which are for --live"
                 parts.append(folded(said, others="  "))
         if c.of(UNDECIDED):
             parts.append("undecided\n" + "\n".join(self.shown(j) for j in c.of(UNDECIDED)))
@@ -94,11 +95,11 @@ class MutationReport(Result):
         if j.outcome == UNDECIDED:
             lines.append(f"    {j.by}")
         elif j.lost:
-            lines.append(f"    no longer put to the test: {', '.join(j.lost)}")
+            lines.append(f"    no longer checked non-vacuously: {', '.join(j.lost)}")
         return "\n".join(lines)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON values (docs/your-own-protocol.md)."""
+        """Return the report as JSON values (docs/reference/protocol-language.md)."""
         c = self.campaign
         return {
             "format": FORMAT,

@@ -130,18 +130,18 @@ def text(found: Broken) -> str:
     """Return the result as text."""
     fails = [key for key, answer in found.asked.items() if answer == "fails"]
     open_ = [key for key, answer in found.asked.items() if answer == "undecided"]
-    first = f"{fails[0][0]} breaks {fails[0][1]!r}" if fails else "no failing query was found"
-    broken = f"; a run from the beginning breaks {', '.join(found.run.broken)}" if found.run else ""
+    first = f"{fails[0][0]} violates {fails[0][1]!r}" if fails else "no failing query was found"
+    broken = f"; a run from the initial state violates {', '.join(found.run.broken)}" if found.run else ""
     lines = [
         f"not proved: {found.mutant.name}: {first}{broken}",
         f"rule: {found.mutant.doc}",
         f"{len(found.asked)} queries of the changed actions in {found.seconds:.1f} s: {len(fails)} fail, "
-        f"{len(open_)} undecided; the rest is proved as before. Instance: {found.instance}",
+        f"{len(open_)} undecided; all others are proved as before. Instance: {found.instance}",
         "",
     ]
     lines += [f"  {a:8}{c:50}{answer}" for (a, c), answer in found.asked.items() if answer != "proved"]
     if found.inductions:
-        lines += ["", "Counterexample to induction (not a violation: the state before need not be reachable)"]
+        lines += ["", "Counterexample to induction (not a violation: the first state may be unreachable)"]
         lines += [f"  {line}" for line in induction_lines(found.inductions[0])]
     if found.run is not None:
         lines += ["", f"Violation of {', '.join(found.run.broken)}: {found.story}"]

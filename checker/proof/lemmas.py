@@ -136,7 +136,7 @@ def arithmetic(seconds: float, seed: int) -> list[Lemma]:
             [*sets, whole >= 1, 2 * mine > whole, 2 * yours > whole, both < 1], seconds, seed,
         ),
         lemma(
-            "with exactly half of the weight they need not share any",
+            "with exactly half of the weight they may share none",
             [*sets, whole >= 1, 2 * mine >= whole, 2 * yours >= whole, both <= 0], seconds, seed,
         ),
     ]  # fmt: skip
@@ -170,7 +170,7 @@ def zxid_lemmas(seconds: float, seed: int) -> list[Lemma]:
     next_counter = z3.And(z3.UGT(z3.Extract(31, 0, following), c), same_epoch)
     return [
         lemma(
-            "zxids in the order of words are in the order of (epoch, counter), for epochs below 2**31",
+            "the order of zxids as words is the order of (epoch, counter), for epochs below 2**31",
             [*positive, (word < word2) != pairs], seconds, seed,
         ),
         lemma(
@@ -190,7 +190,7 @@ def zxid_lemmas(seconds: float, seed: int) -> list[Lemma]:
             [e >= 0, e != 0x7FFFFFFF, z3.Not(following > word)], seconds, seed,
         ),
         lemma(
-            "no two primaries give one zxid: counting on from zxid never meets a zxid of a later epoch",
+            "no two primaries use one zxid: incrementing a zxid never reaches a zxid of a later epoch",
             [e >= 0, e2 == e + 1, e2 > 0, c2 == 1, word + 2 == word2], seconds, seed,
         ),
     ]  # fmt: skip

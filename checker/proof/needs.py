@@ -28,10 +28,10 @@ def needs_in(text: str) -> dict[str, tuple[str, ...]]:
             continue
         if line.startswith(INDENT):
             if names is None:
-                raise ValueError(f"line {number}: {line.strip()} is of no query")
+                raise ValueError(f"line {number}: {line.strip()} belongs to no query")
             names.append(line.strip())
         elif line in found:
-            raise ValueError(f"line {number}: {line} is there twice")
+            raise ValueError(f"line {number}: {line} is listed twice")
         else:
             names = found[line] = []
     return {query: tuple(names) for query, names in found.items()}

@@ -23,10 +23,10 @@ __all__ = ["ASSUMPTIONS", "Proof", "parts", "prove", "witnesses"]
 ASSUMPTIONS = (
     "any number of processes, epochs, transactions; any quorum system of which any two quorums intersect",
     "any number of crashes, timeouts, lost and late messages; Table 1 survives a crash, f.2.1 is atomic (IV)",
-    "channels are FIFO and of a single iteration: a process has one connection at a time and never the same again, "
-    "and has received of it all that was sent before what it receives; the two guards named `fifo` follow",
-    "a history is one value, a transaction with all that precedes it where it was abcast (a tree of histories)",
-    "the processes run the abstract protocol; that the executable one does is another check",
+    "channels are FIFO and of a single iteration: a process has one connection at a time, never reuses one, and "
+    "receives messages on it in the order in which they were sent; the two guards named `fifo` follow",
+    "a history is one value: a transaction with all that preceded it when it was abcast (a tree of histories)",
+    "the processes run the abstract protocol; whether the executable protocol refines it is a separate check",
 )
 
 
@@ -135,10 +135,10 @@ def sound(theory: Theory, told: Story) -> ProofRun:
     """
     run = take(theory, told)
     if isinstance(run, Refused):
-        raise SearchError(f"step {run.at} of the run of witnesses is refused by {run.by!r}")
+        raise SearchError(f"step {run.at} of the run of witnesses is not enabled by {run.by!r}")
     for clause in (*theory.clauses, *theory.properties):
         if not all(truth(clause.formula, state) for state in run.states):
-            raise SearchError(f"the run of witnesses breaks {clause.name!r}")
+            raise SearchError(f"the run of witnesses violates {clause.name!r}")
     return run
 
 
@@ -161,7 +161,7 @@ def parts(proof: Proof, theory: Theory = ZAB) -> list[Part]:
         head = f"not proved: {len(bad)} of {total} queries, the first: {bad[0].query.key} ({bad[0].answer.value})"
     else:
         missing = [name for name, at in proof.witnessed.items() if at is None]
-        head = f"not proved: vacuous, as far as witnesses go: {', '.join([*missing, *proof.untaken])}"
+        head = f"not proved: perhaps vacuous, as no witness was found: {', '.join([*missing, *proof.untaken])}"
     slowest = max(proof.asked, key=lambda o: o.seconds)
     lines = [
         head,
@@ -169,7 +169,9 @@ def parts(proof: Proof, theory: Theory = ZAB) -> list[Part]:
         f"{slowest.seconds:.2f} s ({slowest.query.key}); all hypotheses were needed for "
         f"{sum(o.fallback for o in proof.asked)}",
     ]
-    of_each = "Milliseconds for each clause: at the beginning, and after each action that changes a symbol of it."
+    of_each = (
+        "Milliseconds for each clause: for the initial state, and for each action that changes a symbol of the clause."
+    )
     guards = [o for o in proof.connections if o.query.kind == DERIVED]
     of_fifo = (
         "FIFO guards, derived from connections that are FIFO and of a single iteration: the clauses, and the guards"
@@ -183,10 +185,10 @@ def parts(proof: Proof, theory: Theory = ZAB) -> list[Part]:
         timed([*proof.of(COVER), *proof.of(IMPLIED)], "Lemmas and implied properties"),
         matrix(proof.connections, CONNECTED, of_fifo),
         *([timed(guards)] if guards else []),
-        Table(clauses, title="What each clause says"),
+        Table(clauses, title="Statements of the clauses"),
         Table(
             witnessed,
-            title="Not vacuous: a run of the finite instance, stepped through, in which all of this happens",
+            title="Not vacuous: a run of the finite instance that has all of these events",
             below=f"  {actions - len(proof.untaken)} of {actions} actions are taken",
         ),
         "\n".join(["Assumed", *(f"  {a}" for a in ASSUMPTIONS)]),

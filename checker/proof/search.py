@@ -123,7 +123,7 @@ class Search:
             then = step(seen, taken)
             where = falsified(clause.formula, then)
             if where is None or not whole:
-                raise SearchError(f"the counterexample to induction of {clause.name!r} does not hold up")
+                raise SearchError(f"the counterexample to induction of {clause.name!r} is not confirmed")
             yield clause, result, Induction(clause, taken, seen, then, where)
 
     def about_to(self, action: AbstractAction) -> tuple[Finite, Values, Table, list[Any]]:
@@ -158,7 +158,7 @@ class Search:
         bound = dict(zip(action.parameters, taken.arguments, strict=True))
         whole = may(seen, taken) and all(truth(c.formula, seen) for c in self.theory.clauses)
         if not whole or meaning(guard.formula, bound, seen) is not False:
-            raise SearchError(f"the state in which {guard.name!r} fails does not hold up")
+            raise SearchError(f"the state in which {guard.name!r} fails is not confirmed")
         return result, Induction(guard, taken, seen, step(seen, taken), {})
 
     # --- runs ---

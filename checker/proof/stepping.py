@@ -103,7 +103,7 @@ def shortened(theory: Theory, first: Table, steps: Sequence[Step], goal: Express
     """
     states = through(first, steps, goal)
     if states is None or not all(truth(f, first) for f in theory.axioms.values()):
-        raise SearchError("the run found does not step through")
+        raise SearchError("the violating run cannot be executed step by step")
     kept, again = list(steps), True
     while again:
         again = False

@@ -89,7 +89,7 @@ def fault_words(model: RefinedModel, s: StateView) -> str:
     fault = model.fault(s.fault)
     if fault.action:
         return f"its guard `{fault.what}` does not hold"
-    return f"after it the two states do not agree on {fault.what}"
+    return f"after it the two states differ in {fault.what}"
 
 
 def clause_words(model: RefinedModel, s: StateView, name: str) -> str:

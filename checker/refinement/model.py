@@ -97,7 +97,7 @@ class RefinedModel(Model):
         """The judged properties: that every step refines, and each clause in every state."""
         names = self._functions
         if len(self.clauses) > MOST:
-            raise ValueError(f"an exploration judges {MOST + 1} properties at once, and there are more clauses")
+            raise ValueError(f"an exploration checks {MOST + 1} properties at once, and there are more clauses")
         clauses = tuple(
             Property(CLAUSE + name, STATE, "zabspec/abstract", "its hypotheses are met", names[holds], names[met])
             for name, (holds, met) in self.generated.clauses.items()

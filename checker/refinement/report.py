@@ -72,10 +72,11 @@ class RefinementReport(Result):
             first = next(iter(self.failures.values()))
             return f"does not refine: {first.sentence}; {tail}"
         if not r.covered:
-            return f"no verdict: {r.cut_short}; no step found that does not refine; {tail}"
+            return f"no verdict: {r.cut_short}; no step was found that does not refine; {tail}"
         clauses = plural(len(self.model.theory.clauses), "clause")
         return (
-            f"refines: every transition is an action of abstract ZAB or changes nothing of it, and the axioms and the "
+            f"refines: every transition is an action of abstract ZAB or leaves its state unchanged, and the axioms "
+            f"and the "
             f"{clauses} of its invariant hold in every state; {tail}"
         )
 

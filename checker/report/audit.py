@@ -50,20 +50,20 @@ def headline(audit: Audit) -> str:
     delete = "Do not delete, move away or replace any directory"
     if audit.verdict == VIOLATION and not held and blamed:
         return (
-            f"VIOLATION: data of {', '.join(blamed)} is damaged or lost ({what}); the others are a quorum without a "
-            f"finding. Do not touch their directories, nor that of {', '.join(blamed)} before it is copied."
+            f"VIOLATION: data of {', '.join(blamed)} is damaged or lost ({what}); the others are a quorum without "
+            f"findings. Do not touch their directories, nor that of {', '.join(blamed)} before it is copied."
         )
     if audit.verdict == VIOLATION:
         return f"VIOLATION: data is in danger, or lost ({what}). {delete} before all are copied and understood."
     if audit.verdict == DANGER:
         return (
-            f"DANGER: acknowledged writes, or the service, can be lost by what is done next ({what}). {delete}, and do "
-            "not start servers in any order: read what to do first."
+            f"DANGER: acknowledged writes, or the service, can be lost by the next start ({what}). {delete}, and do "
+            f"not start servers in an arbitrary order: read what to do first."
         )
     if audit.verdict == "UNKNOWN":
-        return f"UNKNOWN: whether data is in danger cannot be told: something cannot be read. {delete} before it can."
+        return f"UNKNOWN: whether data is in danger is unknown: some files cannot be read. {delete} before it can."
     if audit.verdict == WARN:
-        return f"WARN: nothing found{few} puts data in danger; look at {what}. Do not delete files to mend it."
+        return f"WARN: nothing found{few} puts data in danger; look at {what}. Do not delete files to repair it."
     return (
         f"OK: nothing found{few} puts data in danger. Do not delete or move away a directory while the other servers "
         "are no quorum that serves."
@@ -80,7 +80,7 @@ def start_sentences(audit: Audit) -> list[str]:
     """Return the scope of the statements on what starts, and then a sentence for each server."""
     ordered = list(dict.fromkeys(r for x in audit.starts for r in x.releases))
     ordered.sort(key=lambda r: [int(p) if p.isdigit() else 99 for p in r.split(".")])
-    of = audit.release or f"{releases_text(ordered, ordered)}, which can have written the files; --release says one"
+    of = audit.release or f"{releases_text(ordered, ordered)}, which can have written the files; --release names one"
     said = [f"of these files and no others ({of})"]
     for x in audit.starts:
         one = len([y for y in audit.starts if y.server == x.server]) == 1
@@ -141,10 +141,10 @@ class AuditReport(Result):
         if audit.forecast is not None:
             parts.append("\n".join(forecast_lines(audit.forecast)))
         elif audit.verdict == DANGER:
-            parts.append("Which servers can be started first, and what is lost otherwise: ask with --forecast.")
+            parts.append("Which servers can be started first, and what is lost otherwise: run with --forecast.")
         parts += ["\n".join(finding_text(f)) for f in audit.told(*GRAVE)]
         if notes := audit.told(NOTE):
-            lines = ["Notes: odd, and legitimate"]
+            lines = ["Notes: unusual, but legitimate"]
             for f in notes:
                 lines += wrapped(f"{f.code} {f'{f.place}: ' if f.place else ''}{f.sentence}", "  ")
             parts.append("\n".join(lines))

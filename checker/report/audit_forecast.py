@@ -28,21 +28,24 @@ def forecast_lines(ahead: Forecast) -> list[str]:
     """Return the lines on the possible outcomes of starting these servers."""
     out = wrapped(
         "What can happen next, once all servers are stopped and then started from exactly these files "
-        f"({ahead.release}, with its default options; while nobody writes and nothing else fails):", "", "",
+        "({ahead.release}, with its default options; no client writes, and nothing else fails):", "", "",
     )  # fmt: skip
     if ahead.unknown:
-        return [*out, *wrapped(f"UNKNOWN: {ahead.unknown}. Take every start for dangerous before it is known.")]
+        return [*out, *wrapped(f"UNKNOWN: {ahead.unknown}. Treat every start as dangerous until it is known.")]
     out += wrapped(summed(ahead))
-    out += wrapped(f"Taken for granted: {ahead.taken}.") if ahead.taken else []
+    out += wrapped(f"Assumed: {ahead.taken}.") if ahead.taken else []
     for copy in ahead.last_copies:
         out += wrapped(last_copy_words(copy, ahead))
     for same in grouped(ahead.outcomes):
         out += wrapped(outcome_words(same, ahead))
     if not ahead.at_once:
-        said = "More servers at once: not gone through in every order. If no election fails, they come to one of these."
+        said = (
+            "More servers at once: not explored in every order. If no election fails, they end in one of these "
+            "outcomes."
+        )
         out += wrapped(said)
     if ahead.cut_off:
-        out += wrapped(f"Runs in which {ELECTIONS} elections fail are not gone through further.")
+        out += wrapped(f"Runs in which {ELECTIONS} elections fail are not explored further.")
     if ahead.losing:
         shortest = min(ahead.losing, key=lambda o: len(o.run))
         out += wrapped(f"How {named(shortest.started)} lose it: {'; '.join(shortest.run)}.")
@@ -56,20 +59,27 @@ def wrapped(text: str, first: str = "  ", then: str = "    ") -> list[str]:
 def summed(ahead: Forecast) -> str:
     """Return what to know before any server is started."""
     if not ahead.outcomes:
-        return "Those of them that start are no quorum: nobody is elected, and nothing is cut."
+        return "Those of them that start are not a quorum: no server is elected, and nothing is truncated."
     if ahead.losing:
         bad = list(dict.fromkeys(named(o.started) for o in ahead.losing))
         good = [n for n in dict.fromkeys(named(o.started) for o in ahead.outcomes if o.leader) if n not in bad]
-        said = f"DANGER: acknowledged writes can be cut. Do not start these first: {'; '.join(bad)}."
+        said = f"DANGER: acknowledged writes can be truncated. Do not start these first: {'; '.join(bad)}."
         return (
-            f"{said} Started first, these cut none: {'; '.join(good)}; the others when these serve." if good else said
+            f"{said} Started first, these truncate none: {'; '.join(good)}; start the others when these serve."
+            if good
+            else said
         )
     if not any(o.leader for o in ahead.outcomes):
-        return "Nobody is elected for good: the ensemble does not begin to serve, and nothing is cut."
-    said = "OK: whichever quorum is started first, nothing is cut that may have been acknowledged, by these files."
+        return "No elected server stays leader: the ensemble does not begin to serve, and nothing is truncated."
+    said = (
+        "OK: by these files, whichever quorum is started first, no write that may have been acknowledged is truncated."
+    )
     apart = dict.fromkeys(c.server for o in ahead.outcomes for c in (*o.changes, *o.later) if c.keeps)
     if apart:
-        said += f" But trees can differ afterwards: {', '.join(apart)} can go on with what its leader has not."
+        said += (
+            f" But trees can differ afterwards: {', '.join(apart)} can continue with transactions that its "
+            f"leader does not have."
+        )
     return said
 
 
@@ -106,11 +116,11 @@ def outcome_words(same: Sequence[Outcome], ahead: Forecast) -> str:
         said.append(f"brings {ranges(one.revives, ahead)} back, which less than a quorum has")
     if one.again:
         said.append(
-            f"begins epoch {one.epoch} A SECOND TIME: {', '.join(one.again)} has transactions of it, those that are "
-            "written now get the same zxids, and it may keep its own in their place"
+            f"begins epoch {one.epoch} A SECOND TIME: {', '.join(one.again)} has transactions of it, new writes get "
+            f"the same zxids, and it may keep its own instead"
         )
     if not (one.loses or one.may_lose or one.drops or one.revives):
-        said.append("nothing is cut")
+        said.append("nothing is truncated")
     return first + "; ".join([*said, *odd(one)]) + "."
 
 
@@ -119,7 +129,7 @@ def change_words(c: Change, when: str = "") -> str:
     if not c.serves:
         return f"{c.server}{when} does not serve: {c.why}" + (f", and cuts {ranges(c.cuts)}" if c.cuts else "")
     said = [f"cuts {ranges(c.cuts)}"] if c.cuts else []
-    said += [f"goes on with {ranges(c.keeps)}, which its leader has not: trees differ"] if c.keeps else []
+    said += [f"continues with {ranges(c.keeps)}, which its leader does not have: trees differ"] if c.keeps else []
     return f"{c.server}{when} {' and '.join(said)}" if said else ""
 
 
@@ -140,7 +150,7 @@ def ranges(found: Ranges, ahead: Forecast | None = None) -> str:
     for lo, hi in found:
         path = one_line(ahead.paths.get(lo, "")) if ahead is not None else ""
         if is_open(hi):
-            said.append(f"what snapshots alone can have from 0x{lo:x} on, before epoch {(hi >> 32) + 1}")
+            said.append(f"what only snapshots can have from 0x{lo:x} on, before epoch {(hi >> 32) + 1}")
             continue
         said.append((f"0x{lo:x}" if lo == hi else f"0x{lo:x}..0x{hi:x}") + (f" ({path})" if path else ""))
     return ", ".join(said)

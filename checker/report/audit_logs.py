@@ -25,20 +25,20 @@ def headline(report: LogsReport) -> str:
         first = report.broken[0]
         where = f" ({first.rule}, {first.lines[0].place})" if first.lines else f" ({first.rule})"
         return (
-            f"VIOLATION: by these logs the servers did not do the same{where}: clients may have read what others have "
-            f"not. {delete}: copy those of all servers, and audit the copies."
+            f"VIOLATION: by these logs the servers diverged{where}: clients may have read different data. {delete}: "
+            f"copy the directories of all servers, and audit the copies."
         )
     if report.judged:
         return (
-            "OK: nothing in these logs breaks a promise. They say little of what is on disks: audit those too. "
-            f"{delete} before."
+            "OK: nothing in these logs violates a property. They show little of the disks: audit those too. {delete} "
+            "before."
         )
     if report.exit_code == HELD:
         return (
-            "OK: elections and synchronizations are not odd, and these logs (at INFO) tell nothing else: whether data "
-            f"is in danger is on the disks. {delete} before they are audited."
+            "OK: elections and synchronizations are normal, and these logs (at INFO) show nothing else: only the "
+            "disks show whether data is in danger. {delete} before they are audited."
         )
-    return f"UNKNOWN: these logs do not tell whether data is in danger. {delete} before the disks are audited."
+    return f"UNKNOWN: these logs do not show whether data is in danger. {delete} before the disks are audited."
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,11 @@ class LogsReport(Result):
             words = sorted(set(self.judged.values()))
             lines += ["", *(f"{w}: {', '.join(n for n, v in self.judged.items() if v == w)}" for w in words)]
         else:
-            lines += ["", "The logs hold no proposals and commits (they are at INFO): phases alone were judged."]
+            lines += ["", "The logs have no proposals and commits (they are at INFO): only phases were checked."]
         phases = self.history.phases
         lines += ["", "Phases:", *(f"  {e.time[:23]} {phase_text(e)}  {e.place}" for e in phases[:SHOWN])]
         if len(phases) > SHOWN:
-            lines.append(f"  and {len(phases) - SHOWN:,} more (--json has all)")
+            lines.append(f"  and {len(phases) - SHOWN:,} more (--json lists all)")
         return ["\n".join(lines)]
 
     def as_json(self) -> dict[str, Any]:

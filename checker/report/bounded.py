@@ -102,9 +102,9 @@ class BoundedReport(Result):
         lines = [self.sentence, bounds_of(self.model.configuration), *disjoint_notes(self.model.configuration)]
         if self.counterexample is None:
             lines.append(f"judged: {', '.join(p.name for p in self.judged)}")
-            lines.append("A bounded answer: deeper runs were not looked at.")
+            lines.append("A bounded result: deeper runs were not checked.")
             if self.exit_code == HELD:
-                lines.append("In the runs that were, no value leaves its range.")
+                lines.append("In the checked runs no value leaves its range.")
         else:
             lines += ["", self.counterexample.text.rstrip(), ""]
             if self.broken is not None and self.counterexample.replayed and self.counterexample.digest:

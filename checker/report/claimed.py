@@ -24,7 +24,7 @@ from checker.symbolic.extension import Z3Answer
 from invariants import properties_of, property_named
 from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, STEP, Property
 from traces.record.reading import strict_json
-from zabspec.deprecated import Contradiction, current_keys
+from zabspec.deprecated import Contradiction, current_keys, current_phrases
 from zabspec.files import read_bytes
 from zabspec.language import LanguageError
 from zabspec.model import ConfigError, Configuration, Model
@@ -57,7 +57,7 @@ def read_report(path: Path, again: bool = False) -> dict[str, Any]:
     except ValueError as problem:
         raise ReportError(f"{path} is not JSON: {problem}") from None
     try:
-        report = current_keys("explore", report, str(path))
+        report = current_phrases(current_keys("explore", report, str(path)))
     except Contradiction as problem:
         raise ReportError(f"{path} contradicts itself: {problem}") from None
     schema = json.loads(files("checker.report").joinpath("schema/report.schema.json").read_text(encoding="utf-8"))
@@ -65,7 +65,7 @@ def read_report(path: Path, again: bool = False) -> dict[str, Any]:
     if wrong is not None:
         where = "/".join(str(x) for x in wrong.absolute_path) or "its top"
         said = " ".join(wrong.message.split())
-        raise ReportError(f"{path} is no report of an exploration: at {where}, {said[:200]}")
+        raise ReportError(f"{path} is not a report of an exploration: at {where}, {said[:200]}")
     assert isinstance(report, dict)
     without_evidence(report)
     check(report, str(path), again)
@@ -199,7 +199,7 @@ def suspected(report: Claim) -> tuple[tuple[str, ...], bool]:
 
     Return also whether it says that only at least one of them is.
     """
-    before, found, _ = report["sentence"].partition(" broken, and no way there known yet")
+    before, found, _ = report["sentence"].partition(" violated, with no path to it yet")
     said = before.rpartition("; ")[2]
     one = said.startswith("at least one of ")
     names = said.removeprefix("at least one of ").split(", ") if found and report["verdict"] == NO_VERDICT else []
@@ -214,7 +214,7 @@ def difference(true: Report, report: Claim) -> str:
         unwritten = name == "exit_code" and report.get("error") and report["exit_code"] == 3
         if name not in NOT_DERIVED and not unwritten:
             for where, said, follows in differing(name, report.get(name), value):
-                return f"its {where} is {shown(said)}, and from its own figures follows {shown(follows)}"
+                return f"its {where} is {shown(said)}, but its own figures give {shown(follows)}"
     return ""
 
 

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from traces.conform.explained import Conformed
 
 LIMITS = (
-    "of runs in which no thread is more than 16 transactions behind, but for disks that stall, no proposal more than "
-    "12 observations ahead of its first packet, and a term's end closes all connections within 25 observations"
+    "for runs in which no thread is more than 16 transactions behind, except on stalled disks, no proposal is more "
+    "than 12 observations ahead of its first packet, and the end of a term closes all connections within 25 "
+    "observations"
 )
 
 __all__ = ["conformed_json", "conformed_result", "recorded_result", "told_conformed"]
@@ -42,20 +43,20 @@ def recorded_result(request: Mapping[str, Any], folder: Path) -> StatedResult:
 
 
 def left_in(folder: Path) -> str:
-    return f"left in {folder}: record.jsonl, the servers' data and logs (zabcheck audit reads them)"
+    return f"kept in {folder}: record.jsonl, the servers' data and logs (zabcheck audit reads them)"
 
 
 def told_conformed(done: Conformed) -> list[str]:
     """Return the lines for a terminal."""
     out = []
-    but = f" but {done.unjudged:,} that went to an end that was closed" if done.unjudged else ""
+    but = f" except {done.unjudged:,} sent to a closed connection" if done.unjudged else ""
     if done.verdict == "EXPLAINED":
         out.append(
             f"EXPLAINED: a run of {done.steps:,} steps of the model sends each packet of the record{but}, and ends "
             "with what is on the disks"
         )
     elif done.at is not None:
-        out.append(f"NOT EXPLAINED: no run of the model goes on with line {done.at.number}, {done.at.told()}")
+        out.append(f"NOT EXPLAINED: no run of the model continues with line {done.at.number}, {done.at.told()}")
         out += [f"  {reason}" for reason in done.reasons]
         out.append(f"  ({LIMITS})")
     else:
@@ -67,23 +68,18 @@ def told_conformed(done: Conformed) -> list[str]:
         f"learners brought up to date: {syncs or 'none'}"
     )
     if done.unjudged:
-        out.append(f"{done.unjudged:,} packets went to an end that was closed: nothing is said of them")
-    if done.slow_transfers:
-        out.append(
-            f"transfers to a learner during which the leader went on committing: {done.slow_transfers:,}; the model "
-            "takes such a one in one step, when NEWLEADER is seen"
-        )
+        out.append(f"{done.unjudged:,} packets were sent to a closed connection, and are not checked")
     if done.broken:
         said = ", ".join(f"{name} (by line {number})" for name, number in done.broken.items())
-        out.append(f"the run that explains it breaks {said}; another that explains it as well may not")
+        out.append(f"the run that explains it violates {said}; another run that explains it may not")
     elif done.verdict == "EXPLAINED":
         out.append(
-            f"the run breaks no property at any of {done.judged} moments (ends of terms, starts, UPTODATE, the end)"
+            f"the run violates no property at any of {done.judged} moments (ends of terms, starts, UPTODATE, the end)"
         )
     out += [f"clients: {said}" for said in done.lost[:20]]
     if len(done.lost) > 20:
         out.append(f"and {len(done.lost) - 20} more")
-    out.append(f"{done.states:,} states looked at, at most {done.widest:,} at once; {done.seconds:.1f} CPU-s")
+    out.append(f"{done.states:,} states explored, at most {done.widest:,} at once; {done.seconds:.1f} CPU-s")
     return out
 
 
@@ -93,7 +89,7 @@ def conformed_json(done: Conformed) -> dict[str, Any]:
         "verdict": done.verdict, "why": done.why, "observations": done.total, "explained": done.explained,
         "at": None if done.at is None else {"line": done.at.number, "observation": done.at.told()},
         "reasons": done.reasons, "packets": done.packets, "epochs": done.elections, "syncs": done.syncs,
-        "unjudged": done.unjudged, "slow_transfers": done.slow_transfers, "steps": done.steps, "states": done.states,
+        "unjudged": done.unjudged, "steps": done.steps, "states": done.states,
         "widest": done.widest,
         "broken": [{"property": name, "line": number} for name, number in done.broken.items()],
         "states_judged": done.judged, "lost": done.lost, "cpu_seconds": round(done.seconds, 2),

@@ -27,11 +27,11 @@ def stated(request: DriftRequest, drift: Drift, version: str) -> StatedResult:
     of = f"{plural(known, 'cited method')}{' that could be compared' if unknown else ''}"
     sentence = f"{len(changed) or 'none'} of {of} {'has' if len(changed) == 1 else 'have'} changed"
     sentence += f"; {plural(len(unknown), 'method')} unknown" if unknown else ""
-    sentence += f"; not covered: {plural(len(drift.uncovered), 'function')} of the text, listed above"
+    sentence += f"; not covered: {plural(len(drift.uncovered), 'function')} of the model, listed above"
     guess = "" if request.against else f" (the nearest to {version}, the version of the tree)"
-    above = f"text: ZooKeeper {drift.release}{guess}; compared with {drift.against}"
+    above = f"model: ZooKeeper {drift.release}{guess}; compared with {drift.against}"
     rows = [row(m) for m in (*changed, *unknown)]
-    head = ("method", "state", "functions of the text", "steps", "other variants", "what")
+    head = ("method", "state", "functions of the model", "steps", "other variants", "what")
     parts: list[Part] = [above, Table(rows, head, right=-1)] if rows else [above]
     parts.append(Table(uncovered(drift), ("not covered", "functions"), below=sentence))
     return StatedResult(sentence, code, content(request, drift, version, code), parts, kind=request.kind)
@@ -53,9 +53,9 @@ def uncovered(drift: Drift) -> list[tuple[str, str]]:
     alone = [u.function.name + (f" ({u.why})" if u.why else "") for u in drift.uncovered if not u.through]
     absent = [m.method for m in drift.of(ABSENT) if m.functions]
     rows = [
-        ("only through what calls them", ", ".join(through)),
+        ("only through their callers", ", ".join(through)),
         ("not at all", ", ".join(alone)),
-        ("methods that are not there, as recorded", ", ".join(absent)),
+        ("methods that do not exist, as recorded", ", ".join(absent)),
     ]
     return [(name, cell or NOTHING) for name, cell in rows]
 

@@ -126,7 +126,7 @@ class Gathered:
         if self.refinement is None:
             return ""
         proof, claim = self.piece(PROOF), self.refinement.claims.get("", "")
-        found = "this text refines it" if claim == REFINES else f"this text {claim}"
+        found = "this protocol refines it" if claim == REFINES else f"this text {claim}"
         if proof is None:
             said = "abstract ZAB is not proved here (zabcheck prove)"
         else:
@@ -147,8 +147,8 @@ class Gathered:
         if left:
             kinds = " and ".join(LEFT[e.kind] for e in left)
             by = self.all_of_it or " && ".join(e.command for e in left)
-            out.append(f"not computed for this text: {kinds}; computed by: {by}")
-        out += [f"not computed for this text: {LEFT[e.kind]}: {e.why}" for e in refused]
+            out.append(f"not computed for this protocol: {kinds}; computed by: {by}")
+        out += [f"not computed for this protocol: {LEFT[e.kind]}: {e.why}" for e in refused]
         return [*out, *([self.nothing] if self.nothing else [])]
 
     def of_property(self, name: str) -> list[dict[str, Any]]:
@@ -171,5 +171,5 @@ class Gathered:
 
 LEFT = {
     INDUCTIVE: "whether its clauses are inductive",
-    REFINEMENT: "whether it refines abstract ZAB, which the proof for any number of nodes is about",
+    REFINEMENT: "whether it refines abstract ZAB, the protocol of the proof for any number of nodes",
 }

@@ -55,18 +55,18 @@ def differences(report: Claim, found: Exploration) -> Iterator[str]:
     whole = min(found.expanded_levels, len(found.levels) - 1)
     if report["engine"]["ample_sets"]:
         if found.complete:
-            yield f"states were left out, and there are only {found.distinct:,}"
+            yield f"states were left out, but there are only {found.distinct:,}"
         return
     if found.error and claimed["complete_depth"] > whole:
         to = claimed["complete_depth"]
-        yield f"all states to depth {to} were looked at, and beyond depth {whole} a range is left"
+        yield f"all states to depth {to} were explored, but beyond depth {whole} a value leaves its range"
     if found.complete and len(levels) > len(found.levels):
-        yield f"states at depth {len(levels) - 1}, and the deepest there are have depth {whole}"
+        yield f"states at depth {len(levels) - 1}, but the deepest states have depth {whole}"
     if claimed["exhausted"] and whole > len(levels) - 1:
-        yield f"explored to exhaustion at depth {len(levels) - 1}, and there are states at depth {whole}"
+        yield f"explored to exhaustion at depth {len(levels) - 1}, but there are states at depth {whole}"
     for depth in range(min(whole, claimed["complete_depth"]) + 1):
         if levels[depth] != found.levels[depth]:
-            yield f"{levels[depth]:,} states at depth {depth}, and there are {found.levels[depth]:,}"
+            yield f"{levels[depth]:,} states at depth {depth}, but there are {found.levels[depth]:,}"
     if found.complete and claimed["exhausted"] and not report["engine"]["reduced"]:
         yield from counted_otherwise(report, found)
     for p in report["properties"]:
@@ -86,7 +86,7 @@ def counted_otherwise(report: Claim, found: Exploration) -> Iterator[str]:
         *((f"events {name!r}", report["events"].get(name, 0), events[name]) for name in {*events, *report["events"]}),
     ):
         if there != here:
-            yield f"{there:,} {what}, and there are {here:,}"
+            yield f"{there:,} {what}, but there are {here:,}"
 
 
 def judged_otherwise(p: Claim, found: Exploration, both: int, whole: int) -> Iterator[str]:
@@ -101,6 +101,6 @@ def judged_otherwise(p: Claim, found: Exploration, both: int, whole: int) -> Ite
     said = p["violation"]["depth"] if p["violation"] else None
     for what, here, there in (("violated", broken, said), ("witnessed", found.witnessed.get(name), p["witnessed_at"])):
         if here is not None and here <= both and there != here:
-            yield f"{name} is {what} at depth {here}, and the report says {'nowhere' if there is None else there}"
+            yield f"{name} is {what} at depth {here}, but the report says {'nowhere' if there is None else there}"
         if there is not None and there <= whole and there != here:
             yield f"{name} is {what} at depth {there}, and no state up to depth {whole} shows it"

@@ -51,13 +51,13 @@ def impossible(report: Claim) -> Iterator[str]:
     yield from left_out(report)
     names = [p["name"] for p in report["properties"]]
     if len(set(names)) < len(names):
-        yield f"the property {next(n for n in names if names.count(n) > 1)} is there twice"
+        yield f"the property {next(n for n in names if names.count(n) > 1)} is listed twice"
     if not set(report["required"]) <= set(names):
-        yield "a witness is required of a property that was not judged"
+        yield "a witness is required of a property that was not checked"
     if report["configuration"]["literal"] != (LITERAL in names):
-        yield f"its states keep what {LITERAL} asks for, or not, and that is judged, or not"
+        yield f"its states have the fields of {LITERAL} and it was not checked, or the reverse"
     if report["configuration"].get("passes", False) != any(p.passes for p in PROPERTIES if p.name in names):
-        yield "its states keep the passes that processes gave up, or not, and what asks for them is judged, or not"
+        yield "its states have the passes that processes gave up and no property reads them, or the reverse"
 
 
 def counted(report: Claim) -> Iterator[str]:
@@ -98,7 +98,7 @@ def limited(report: Claim) -> Iterator[str]:
     limits, cost, stopped = report["limits"], report["cost"], report["coverage"]["stopped"]
     distinct, depth, levels = (report["states"][name] for name in ("distinct", "depth", "levels"))
     if limits["depth"] is not None and depth > limits["depth"]:
-        yield f"depth {depth}, and no more than depth {limits['depth']} was asked for"
+        yield f"depth {depth}, but no more than depth {limits['depth']} was requested"
     most, seconds, memory = limits["max_states"], limits["seconds"], limits["memory_bytes"]
     # on Spark levels are whole
     before = distinct - (levels[-1] if levels and report["engine"]["name"] == "spark" else BEYOND)
@@ -134,24 +134,24 @@ def covered(report: Claim) -> Iterator[str]:
     broken = {p["name"] for p in report["properties"] if p["violation"]}
     if coverage["exhausted"]:
         if asked is not None and depth >= asked:
-            yield f"explored to exhaustion, and the states at the last depth asked for ({depth}) are not expanded"
+            yield f"explored to exhaustion, but the states at the last requested depth ({depth}) are not expanded"
         if coverage["stopped"] or coverage["error"]:
-            yield "explored to exhaustion, and cut short"
+            yield "explored to exhaustion, but cut short"
         if not report["states"]["distinct"]:
-            yield "explored to exhaustion, and there is no state"
+            yield "explored to exhaustion, but there is no state"
         if whole != depth and not narrowed:
-            yield f"explored to exhaustion, and all states to depth {whole} of {depth} were looked at"
+            yield f"explored to exhaustion, but only all states to depth {whole} of {depth} were explored"
     if coverage["request_covered"] and whole != depth and not narrowed:
-        yield f"all that was asked for was looked at, and of depth {depth} all states to depth {whole}"
+        yield f"the whole request was explored, but of depth {depth} only all states to depth {whole}"
     if whole < depth - 1 and not narrowed:
-        yield f"states at depth {depth}, and those of depth {whole + 1} were not all found before"
+        yield f"states at depth {depth}, but not all those of depth {whole + 1} were found before"
     ended = coverage["stopped"] or coverage["error"] or (broken and not report["limits"]["keep_going"])
     if not coverage["request_covered"] and not ended:
-        yield "not all that was asked for was looked at, and nothing says why"
+        yield "the request was not fully explored, and the report has no reason"
     if (NO_RUNTIME_ERROR.name in broken) and not coverage["error"]:
-        yield f"{NO_RUNTIME_ERROR.name} is violated, and there is no error"
+        yield f"{NO_RUNTIME_ERROR.name} is violated, but there is no error"
     if coverage.get("error_trace_file") and (not coverage["error"] or NO_RUNTIME_ERROR.name in broken):
-        yield "there is a run that needs more room, and no capacity was too small"
+        yield "a run needs more room, but no capacity was too small"
 
 
 def taken(report: Claim) -> Iterator[str]:
@@ -163,7 +163,7 @@ def taken(report: Claim) -> Iterator[str]:
     events, steps = sum(report["events"].values()), max(report["steps"].values(), default=0)
     if not (engine["reduced"] or engine["ample_sets"]):
         if events < generated or (events > generated and not engine.get("stuttering_left_out") and not ended(report)):
-            yield f"{events:,} events, and {generated:,} transitions"
+            yield f"{events:,} events, but {generated:,} transitions"
         if steps > events:
             yield "a step was taken more often than there are transitions"
 
@@ -177,22 +177,26 @@ def left_out(report: Claim) -> Iterator[str]:
     """Yield contradictions between the figures and the reported reductions."""
     engine, states = report["engine"], report["states"]
     if engine["symmetry"] and engine["symmetry_off"]:
-        yield f"it used symmetry, and did not: {engine['symmetry_off']}"
+        yield f"it used symmetry, but did not: {engine['symmetry_off']}"
     if not engine["symmetry"] and not engine["symmetry_off"] and states["distinct"] > 1:
-        yield "it did not use symmetry, and nothing says why"
+        yield "it did not use symmetry, and the report has no reason"
     if engine["ample_sets"] and not engine["reduced"]:
-        yield "states were left out, and no transitions"
+        yield "states were left out, but no transitions"
     if engine.get("ample_sets_off") and not engine["reduced"]:
-        yield f"no state had fewer steps than are possible ({engine['ample_sets_off']}), and it was not reduced"
+        yield f"no state had fewer steps than are enabled ({engine['ample_sets_off']}), yet it was not reduced"
     if engine["reduced"] != (engine["reduction_off"] is None):
-        yield "it was not reduced, and nothing says why" if not engine["reduced"] else "it was reduced, and was not"
+        yield (
+            "it was not reduced, and the report has no reason"
+            if not engine["reduced"]
+            else ("it was reduced, and was not")
+        )
     if (
         engine["reduced"]
         and not engine["ample_sets"]
         and not report["coverage"]["stopped"]
         and states["distinct"] < narrowing.SMALL
     ):
-        yield f"reduced, and {states['distinct']:,} states are too few for that"
+        yield f"reduced, but {states['distinct']:,} states are too few for that"
     if (engine["name"] == "compiled") != bool(engine["threads"]) and states["distinct"] > 1:
         yield f"explored by the engine {engine['name']} with {engine['threads'] or 'no'} threads"
 
@@ -215,11 +219,11 @@ def unlike(report: Claim, model: Model, judged: Sequence[Property]) -> Iterator[
     if not c.txns:
         there.discard("abcast")
     if strange := [name for name, n in report["events"].items() if n and name not in there]:
-        yield f"{report['events'][strange[0]]:,} events {strange[0]!r}, and there can be none within these budgets"
+        yield f"{report['events'][strange[0]]:,} events {strange[0]!r}, but none are possible within these budgets"
     engine = report["engine"]
     front = model.program.front_end(full_namespace(model))
     if engine["symmetry"] and (why := asymmetry(model, judged, front)):  # first, as it checks all that is typed
-        yield f"it used symmetry, and cannot have: {why}"
+        yield f"it used symmetry, but cannot have: {why}"
     yield from unlike_stuttering(report, model, judged, front)
     yield from unlike_reduction(report, model)
 
@@ -231,7 +235,7 @@ def unlike_stuttering(report: Claim, model: Model, judged: Sequence[Property], f
     nothing = report["states"]["distinct"] <= 1 and said == NOT_ASKED
     if not nothing and said not in ((follows,) if follows else (None, EVERY_STEP)):
         yield (
-            f"of stuttering receipts it says {said or 'that they were left out'!r}, and of the protocol follows "
+            f"its stuttering receipts are {said or 'left out'!r}, but by the protocol they are "
             + repr(follows or "that they may be left out")
         )
 
@@ -245,7 +249,7 @@ def unlike_reduction(report: Claim, model: Model) -> Iterator[str]:
     request = ExploreRequest(engine=report["engine"]["name"], keep_going=limits["keep_going"])
     why = reduction_off(model, asked, request)
     if said is None and why:
-        yield f"it was reduced, and cannot have been: {why}"
+        yield f"it was reduced, but cannot have been: {why}"
     follows = why or not_begun(Exploration((), levels=[*report["states"]["levels"]] or [0]))
     if said is not None and said != follows:
-        yield f"it was not reduced for another reason than follows from the request: {follows}"
+        yield f"it was not reduced, for a reason that does not follow from the request: {follows}"

@@ -131,13 +131,13 @@ def conclusion(outcome: Outcome) -> str:
     question, verdicts, kept = outcome.question, outcome.verdicts, proved_of(outcome)[0]
     within = f" of runs in which no step needs a larger {' or '.join(outcome.within)}" if outcome.within else ""
     empty = [name for name in outcome.unreached if name in kept]
-    vacuous = f"; of {len(empty)} of them no run that was looked at meets the premise" if empty else ""
+    vacuous = f"; for {len(empty)} of them no explored run reaches the premise" if empty else ""
     if outcome.refuted:
         vacuous += f"; {len(outcome.refuted)} violated in a run: {', '.join(outcome.refuted)}"
     if not question.chosen:
         return f"{len(kept)} of {len(verdicts)} proved{within if kept else ''}{vacuous}"
-    asked = f"asked about {', '.join(question.asked)} alone"
-    others = f", given {len(question.assumed)} others that were not asked about" if question.assumed else ""
+    asked = f"only {', '.join(question.asked)} checked"
+    others = f", assuming {len(question.assumed)} others that were not checked" if question.assumed else ""
     return f"{asked}: {len(kept)} of {len(verdicts)} kept by every step{within if kept else ''}{others}{vacuous}"
 
 
@@ -156,19 +156,23 @@ def as_text(outcome: Outcome) -> str:
     for v in verdicts:
         if v.word == "not inductive":
             lines += ["", *counterexample(v)]
-    lines += ["", f"taken for granted: {'; '.join(outcome.granted)}"]
+    lines += ["", f"assumptions: {'; '.join(outcome.granted)}"]
     lines += impossible_lines(outcome)
     if outcome.symmetry_off:
-        lines.append(f"symmetry off, so that each process is asked about by itself: {outcome.symmetry_off}")
+        lines.append(f"symmetry off, so each process is checked separately: {outcome.symmetry_off}")
     if question.assumed:
-        lines.append(f"assumed, and not asked about: {named_or_counted(question)}")
+        lines.append(f"assumed, not checked: {named_or_counted(question)}")
     if supposed and proved:
-        lines.append(f"what is proved or follows supposes {', '.join(supposed)}, not proved: it may fail in a run")
+        lines.append(
+            f"each proved or following clause assumes {', '.join(supposed)}, which is not proved: it may fail in a run"
+        )
     lines += premise_lines(outcome)
     if obstacles:
         lines.append(f"nothing is proved: {'; '.join(obstacles)}")
     if outcome.groundless:
-        lines.append(f"nothing is proved: all else supposes {', '.join(outcome.groundless)}, which a run violates")
+        lines.append(
+            f"nothing is proved: every other verdict assumes {', '.join(outcome.groundless)}, which a run violates"
+        )
     spent = sum(v.seconds for v in verdicts) + sum(t.seconds for t in outcome.taken)
     lines += ["", f"{conclusion(outcome)}; {spent:.0f} s of queries"]
     return fitted("\n".join(lines))
@@ -179,7 +183,7 @@ def premise_lines(outcome: Outcome) -> list[str]:
     found = outcome.premises
     if found is None:
         return (
-            ["whether runs meet the premises of properties was not looked at"] if outcome.question.with_premise else []
+            ["whether runs reach the premises of properties was not checked"] if outcome.question.with_premise else []
         )
     by_depth: dict[int, list[str]] = {}
     for name, depth in found.reached.items():
@@ -187,11 +191,11 @@ def premise_lines(outcome: Outcome) -> list[str]:
     lines = []
     if by_depth:
         said = "; ".join(f"{', '.join(names)} at depth {depth}" for depth, names in sorted(by_depth.items()))
-        lines.append(f"premises that runs meet: {said}")
+        lines.append(f"premises reached by runs: {said}")
     lines += [f"violated in a run of {depth} steps: {name}" for name, depth in outcome.refuted.items()]
     if found.missing:
-        lines.append(f"premises that no run meets that was looked at: {', '.join(found.missing)}")
-    return [*lines, f"looked at for that: {found.bounds}"]
+        lines.append(f"premises not reached by any explored run: {', '.join(found.missing)}")
+    return [*lines, f"explored for premises: {found.bounds}"]
 
 
 def named_or_counted(question: Question) -> str:
@@ -203,7 +207,7 @@ def named_or_counted(question: Question) -> str:
         if question.configuration.protocol == type(question.configuration).protocol
         else f" --protocol {question.configuration.protocol}"
     )
-    return f"the {len(question.assumed)} other clauses, which `zabcheck induct{flag} --list` names"
+    return f"the {len(question.assumed)} other clauses, listed by `zabcheck induct{flag} --list`"
 
 
 def impossible_lines(outcome: Outcome) -> list[str]:
@@ -241,14 +245,14 @@ def counterexample(v: Verdict) -> list[str]:
     assert v.failing is not None
     lines = [f"{v.clause.name} is not inductive: {' '.join(v.clause.statement.split())}"]
     if not v.fields:
-        return [*lines, "there was no time left to look for what matters of the state that shows it"]
+        return [*lines, "no time was left to find which fields of the counterexample matter"]
     if not v.failing.move:
-        what = "is a state of the others, and breaks it" if v.follows else "is the initial state"
+        what = "is a state that satisfies the others and violates it" if v.follows else "is the initial state"
         return [*lines, f"this {what}:", *indented(aligned([(name, was) for name, was, _ in v.fields], width=INSIDE))]
     changes = [(name, was, "" if was == now else f"-> {now}") for name, was, now in v.fields]
     return [
         *lines,
-        f"a state that satisfies what is assumed, and one step from it, {step_text(v.failing)}:",
+        f"a state that satisfies the assumptions, and one step from it, {step_text(v.failing)}:",
         *indented(aligned(changes, width=INSIDE)),
     ]
 

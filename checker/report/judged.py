@@ -111,7 +111,7 @@ class JudgedTable(Result):
                     lines.append(f"  {e.who}, {place}: {' '.join(filter(None, (e.kind, e.txn)))}")
                 parts.append(fitted("\n".join([*lines, *([f"  {v.command}"] if v.command else [])])))
             if len(found) > QUOTED:
-                parts.append(fitted(f"{name}: {len(found) - QUOTED:,} more; --violations FILE writes them all"))
+                parts.append(fitted(f"{name}: {len(found) - QUOTED:,} more; --violations FILE writes all"))
         for name in names:
             if gaps := self.gaps_of(name):
                 parts.append(fitted("\n".join(f"{name} is open: {sentence(gap, where)}." for _, gap, where in gaps)))

@@ -14,7 +14,7 @@ from checker.requests.lint import Linted, Mistake
 __all__ = ["LintReport"]
 
 MISTAKE, NOTE = "protocol-mistake", "no-effect"
-MORE = "There may be more: run it again when these are mended."
+MORE = "There may be more mistakes: run it again after fixing these."
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class LintReport(Result):
     @property
     def rules(self) -> Sequence[Rule]:
         return (
-            Rule(MISTAKE, "A protocol's source is not in the language, or declares what cannot be."),
+            Rule(MISTAKE, "A protocol's source is not in the language, or has an invalid declaration."),
             Rule(NOTE, "A piece of a protocol's source has no effect."),
         )
 

@@ -67,9 +67,9 @@ def trace_of(report: Mapping[str, Any], broken: Mapping[str, Any]) -> Trace:
         trace = build_trace(model, prop, broken["violation"]["schedule"])
         verify(trace)
     except (ConfigError, LanguageError) as problem:
-        raise ReportError(f"the counterexample to {name} cannot be run again: {problem}") from None
+        raise ReportError(f"the counterexample to {name} cannot be rerun: {problem}") from None
     except (TraceError, KeyError) as problem:
-        raise ReportError(f"the report says that {name} breaks, and its steps do not show it: {problem}") from None
+        raise ReportError(f"the report says that {name} is violated, but its steps do not show it: {problem}") from None
     return trace
 
 

@@ -37,9 +37,9 @@ def read_from(ensemble: Ensemble) -> str:
     said = f"configuration: {ensemble.kind}"
     if ensemble.observers:
         n = len(ensemble.observers)
-        said += f"; {n} observer{'s' * (n != 1)} left out, to which the leader sends too"
+        said += f"; {n} observer{'s' * (n != 1)} ignored, though the leader sends to it"
     if ensemble.groups:
-        said += "; groups and weights left out: counted are majorities of all that vote"
+        said += "; groups and weights ignored: majorities of all voting servers are counted"
     return said
 
 
@@ -66,7 +66,7 @@ def assumptions(setting: Setting) -> list[str]:
     """Return the assumptions of the estimate."""
     disk = setting.disk
     return [
-        f"{setting.servers} servers, one of which leads; all up, none behind, no reads, clients beside the leader",
+        f"{setting.servers} servers, one leads; all up, none behind; no reads; clients next to the leader",
         *([f"{followers(setting.slow)} slow, by {ms(setting.slow_by)} a message"] if setting.slow else ()),
         *(["an operation is delivered once all servers have it"] if setting.unanimous else ()),
         f"one interface of 1 Gb/s a server; {ms(setting.round_trip)} there and back, a message up to "
@@ -74,7 +74,7 @@ def assumptions(setting: Setting) -> list[str]:
         f"disk {disk.name}: {disk.why}"
         + (f"; {ms(disk.force - disk.spread)} to {ms(disk.force + disk.spread)} a forced write" if disk.force else "")
         + ("; all that gathers meanwhile is forced together" if disk.force else ""),
-        "processors, garbage collection, snapshots and what a disk's medium writes in the long run cost nothing",
+        "processors, garbage collection, snapshots and sustained writes to a disk's medium cost nothing",
     ]
 
 
@@ -105,14 +105,14 @@ def parts(setting: Setting, plan: CapacityPlan) -> list[Part]:
         makes = "makes" if setting.slow == 1 else "make"
         rows.append(("if alike", f"{said}{makes} {middle / throughput - 1:+.1%} and {alone / latency - 1:+.1%}"))
     if plan.more is None:
-        rows.append(("one more", "is beyond what the model was held against"))
+        rows.append(("one more", "is beyond what the model was compared with"))
     else:
         throughput, latency = plan.more
         now, then = setting.survives, replace(setting, servers=setting.servers + 1).survives
         survives = f"survives {crashes(then)}, not {now}" if then > now else f"survives {crashes(now)}, as before"
         said = f"{rate(throughput)} a second ({throughput / middle - 1:+.0%}), {ms(latency)} one at a time "
         rows.append(("one more", f"{said}({latency / alone - 1:+.0%}); {survives}"))
-    assumed = ["Assumed; this is a model and no measurement", *(f"- {line}" for line in assumptions(setting))]
+    assumed = ["Assumptions; this is a model, not a measurement", *(f"- {line}" for line in assumptions(setting))]
     return [Table(rows), "\n".join(assumed)]
 
 

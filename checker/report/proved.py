@@ -63,16 +63,16 @@ def of_system(found: Quorums, held: bool) -> str:
         one, other = found.disjoint
         return (
             f"NOT PROVED of {whose}: {one} and {other} are quorums and do not intersect, as the proof assumes of any "
-            f"two. What follows is of systems whose quorums do"
+            f"two. The rest is about systems whose quorums intersect"
         )
     count = len(list(system.quorums))
     if not held:
         return f"not proved of {whose}, though any two of its {plural(count, 'quorum')} intersect: see below"
     return (
         f"proved of {whose}: any two of its {plural(count, 'quorum')} intersect, which is all that the proof below "
-        f"assumes of quorums; so abstract ZAB with these keeps its properties, after any number of crashes, epochs and "
-        f"transactions. Not proved: that the zab which runs takes only such steps; "
-        f"`zabcheck refine --quorums '{system.text}'` looks, within its budgets"
+        f"assumes of quorums; so abstract ZAB with these keeps its properties, after any number of crashes, epochs "
+        f"and transactions. Not proved: that the executable zab takes only such steps; `zabcheck refine --quorums "
+        f"'{system.text}'` checks this within its budgets"
     )
 
 

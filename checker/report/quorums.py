@@ -31,7 +31,7 @@ def parts(report: dict[str, Any]) -> list[Part]:
     if s:
         lines.append(
             f"survives any {s['any']} crash{'es' * (s['any'] != 1)}; not that of {named(s['stopped_by'])}; at best "
-            f"{s['at_best']}, as long as {named(s['enough'])} are up"
+            f"{s['at_best']}, while {named(s['enough'])} are up"
         )
     words = {"proved": "proved", "counterexample": "not so", "undecided": "undecided"}
     lemmas = [(words[x["answer"]], x["name"] + (f": {x['example']}" if x["example"] else "")) for x in report["lemmas"]]

@@ -28,7 +28,7 @@ def realised_result(request: Mapping[str, Any], given: Trace, found: Realised | 
         content = {"request": dict(request), "property": name, "reproduced": False, "attempts": found}
         lost = any(step.word.row.spends == "power_losses" for step in given.steps)
         more = "; a plain run loses no power, as the counterexample does" if lost else ""
-        said = f"none of {found:,} runs broke {name}; --attempts and --time-limit allow more{more}"
+        said = f"none of {found:,} runs violated {name}; --attempts and --time-limit allow more{more}"
         return StatedResult(said, NO_VERDICT, content, troubles=[said], kind="realise", indent=None)
     from traces.shorten.realise import command_line
 
@@ -37,6 +37,6 @@ def realised_result(request: Mapping[str, Any], given: Trace, found: Realised | 
         "request": dict(request), "property": name, "reproduced": True, "attempts": found.attempts,
         "command": command, "tick": found.tick,
     }  # fmt: skip
-    text = [f"{command}\nbreaks {name} at tick {found.tick}; {found.attempts:,} runs tried"]
-    sentence = f"{name} breaks at tick {found.tick} by: {command}"
+    text = [f"{command}\nviolates {name} at tick {found.tick}; {found.attempts:,} runs tried"]
+    sentence = f"{name} is violated at tick {found.tick} by: {command}"
     return StatedResult(sentence, content=content, text=text, kind="realise")

@@ -41,7 +41,7 @@ class ReplayResult(Result):
     def said(self) -> Iterator[Verdict]:
         trace, steps = self.trace, self.played.steps
         if trace.property_name:
-            yield Verdict(trace.property_name, "breaks at the last step and not before", len(steps))
+            yield Verdict(trace.property_name, "is violated at the last step and not before", len(steps))
         if trace.lasso is not None:
             yield Verdict(trace.lasso.progress_property, "is not reached: " + trace.lasso.sentence(len(steps)), None)
 

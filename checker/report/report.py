@@ -60,7 +60,7 @@ LARGE = 500_000  # distinct states from which on a report mentions that nothing 
 FORMAT = 1
 MOST_BARE = 3  # vacuous properties that have a row each
 
-NEVER_FALSE = "not put to the test: it can never be False"
+NEVER_FALSE = "holds vacuously: it can never be False"
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class Report(Result):
             return "no verdict: its counterexample does not replay"
         seen = f", premise met at {r.depth_of(r.witnessed[p.name])}" if p.name in r.witnessed else ""
         if self.whole_depth < 0:
-            return "no verdict: nothing was looked at"
+            return "no verdict: nothing was explored"
         return f"no verdict: not violated to depth {self.whole_depth}{seen}"
 
     @cached_property
@@ -265,9 +265,9 @@ class Report(Result):
         if self.covered:
             return f"explored to depth {len(self.levels) - 1} and no further"
         if self.whole_depth < 0:
-            return "nothing was looked at"
+            return "nothing was explored"
         part = f" and part of depth {self.whole_depth + 1}" if len(self.levels) - 1 > self.whole_depth else ""
-        return f"looked at all states to depth {self.whole_depth}{part}"
+        return f"explored all states to depth {self.whole_depth}{part}"
 
     @cached_property
     def sentence(self) -> str:
@@ -288,12 +288,12 @@ class Report(Result):
             found = r.suspicion or "no violation found"
             return f"no verdict: {self.cut_short or lacking}; {found}; {tail}"
         if not r.properties:
-            return f"holds: {NO_RUNTIME_ERROR.name}, in every step, and no other property was judged; {tail}"
+            return f"holds: {NO_RUNTIME_ERROR.name}, in every step, and no other property was checked; {tail}"
         tested = sum(self.verdict(p) == HOLDS for p in r.properties)
         never = sum(p.name in self.never_false for p in r.properties)
         vain = f", {never} can never be False" if never else ""
         if not tested:
-            return f"premise not reached: no property ({total} judged) was put to the test{vain}; {tail}"
+            return f"premise not reached: no property ({total} checked) was put to the test{vain}; {tail}"
         if tested == total:
             return f"holds: {plural(total, 'property')}, each put to the test; {tail}"
         unreached = total - tested - never
@@ -367,7 +367,7 @@ class Report(Result):
         off, merged = self.exploration.ample_off, self.exploration.merged
         rows = [("ample sets", f"off: {off}")] if off else []
         if self.exploration.narrowed:
-            fewer = "states with one future are one" if off else "ample sets: fewer states, all verdicts"
+            fewer = "states with equal futures are merged" if off else "ample sets: fewer states, equal verdicts"
             return [("reduction", fewer), *rows, *([("observers", merged)] if merged else [])]
         if self.exploration.reduced:
             return [("reduction", "sleep sets: every state, at its depth, by fewer transitions"), *rows]
@@ -377,13 +377,13 @@ class Report(Result):
     @property
     def terminal_means(self) -> str:
         """The meaning of a terminal state."""
-        return "no step is possible" if self.exploration.stuttering_off else "none but stuttering receipts are possible"
+        return "no step is possible" if self.exploration.stuttering_off else "only stuttering receipts are possible"
 
     def stuttering_row(self) -> list[tuple[str, str]]:
         """Return whether stuttering receipts were left out, if they are possible."""
         off = self.exploration.stuttering_off
         if not off:
-            return [("stuttering receipts", "left out: so are states that only they lead to")]
+            return [("stuttering receipts", "left out, with the states that only they lead to")]
         return [] if off.startswith((NONE_THERE, NOT_ASKED)) else [("stuttering receipts", f"steps like others: {off}")]
 
     def verdict_rows(self) -> list[Row]:
@@ -441,24 +441,24 @@ class Report(Result):
         out += self.unused
         if self.configuration.merged_by_promise:
             out.append(
-                "which steps are merged is the author's promise, and not derived from the protocol; --reduction none "
+                "which steps are merged is the author's promise, not derived from the protocol; --reduction none "
                 f"explores every step ({PAGE})"
             )
         if self.stopped_at_violation:
-            out.append("the exploration stopped at the first violated level; --keep-going goes on for every property")
+            out.append("the exploration stopped at the first violated level; --keep-going continues for every property")
         done = [name for name, c in self.counterexamples.items() if c.replayed and c.digest]
         if done:
             what = "each of the counterexamples was" if len(done) > 1 else f"the counterexample to {done[0]} was"
             out.append(f"{what} replayed in the simulator, step by step equal")
         for name, c in self.counterexamples.items():
             if c.path:
-                out.append(f"the counterexample to {name} is in {c.path}; to walk through it: {export_of(c.path)}")
+                out.append(f"the counterexample to {name} is in {c.path}; to step through it: {export_of(c.path)}")
             if c.trouble:
                 out.append(c.trouble)
         if self.error_run is not None:
             path, trouble = self.error_run.path, self.error_run.trouble
             if path:
-                out.append(f"the run that needs more room is in {path}; to walk through it: {export_of(path)}")
+                out.append(f"the run that needs more room is in {path}; to step through it: {export_of(path)}")
             out += [trouble] if trouble else []
         return out + self.way_to_witness()
 
@@ -469,7 +469,7 @@ class Report(Result):
         """
         held = next((p.name for p in self.listed if self.verdict(p) == HOLDS and p.of != RUNTIME), "")
         command = witness_command(self.request, held) if held else ""
-        return [f"the shortest run that puts a property to the test: {command}"] if command else []
+        return [f"a shortest run that reaches the premise of a property: {command}"] if command else []
 
     @property
     def stopped_at_violation(self) -> bool:
@@ -491,11 +491,11 @@ class Report(Result):
             return self.ways_to_reach()
         depth, judged = self.limits.depth, len(self.exploration.properties)
         cut = self.stopped_at_depth and depth is not None and self.advice.within
-        few = f"{plural(depth, 'step')} are too few for" if cut and depth is not None else ""
+        few = f"{plural(depth, 'step')} do not reach" if cut and depth is not None else ""
         few = few or "not reached within these bounds:"
         of = f"{len(names)} of {judged} premises"
         seconds = f"{self.advice.seconds:.1f} s of CPU time"
-        return [f"{few} {of}; asked completely in {seconds}, as last measured, by: {self.advice.command}"]
+        return [f"{few} {of}; all reached in {seconds}, as last measured, by: {self.advice.command}"]
 
     def ways_to_reach(self) -> list[str]:
         """Return a command that reaches the premises that were not reached, or that none is known."""

@@ -55,9 +55,9 @@ def shortened_result(request: Mapping[str, Any], found: Shortening, saved: str) 
         "configuration": short.configuration.as_dict(),
         "trace": saved or None,
     }
-    told = "none is shorter with this configuration" if found.shortest else "a shorter one may exist"
+    told = "no run is shorter in this configuration" if found.shortest else "a shorter one may exist"
     still = (
-        f"break {short.property_name}" if short.lasso is None else f"leave {short.lasso.progress_property} unreached"
+        f"violate {short.property_name}" if short.lasso is None else f"leave {short.lasso.progress_property} unreached"
     )
     if short.failure is not None and short.failure.widen:
         still = f"need more room than there is ({short.failure.widen})"

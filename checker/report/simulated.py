@@ -100,9 +100,9 @@ class Simulation(Result):
     @property
     def sentence(self) -> str:
         broken = ", ".join(f"{v.of.name} at tick {v.broken_at}" for v, _ in self.verdicts if v.judged and not v.held)
-        verdict = f"{plural(len(self.verdicts), 'property')} judged, none violated"
+        verdict = f"{plural(len(self.verdicts), 'property')} checked, none violated"
         if not self.verdicts:
-            verdict = "not judged (check=True does)"
+            verdict = "not checked (use check=True)"
         return f"{f'VIOLATED: {broken}' if broken else verdict}; {self.summary()}; sha256 {self.sha256}"
 
     def said(self) -> Iterator[result.Verdict]:
@@ -149,10 +149,10 @@ class Simulation(Result):
             trace, story = self.told(in_part=page is not None)
             if path is not None and saved and not story:
                 write_trace(trace, path)
-            trouble = f"the run cannot be told as a trace: {story[0][1]}" if saved and story else ""
+            trouble = f"the run cannot be written as a trace: {story[0][1]}" if saved and story else ""
             return [(page, page_of(trace, story=story).encode())] if page is not None else [], trouble
         except TraceError as problem:
-            return [], f"the run cannot be told as a trace: {problem}"
+            return [], f"the run cannot be written as a trace: {problem}"
 
     def told(self, in_part: bool = True) -> tuple[Trace, list[tuple[str, str]]]:
         """Return the run as a trace, up to the first violation if there is one, and notes if it is only a part.
@@ -300,10 +300,10 @@ def not_judged(protocol: str, verdicts: Sequence[Verdict]) -> list[tuple[Verdict
     if found.declared.replicas:
         left = [p for p in left if p.of == TERMINAL or p in found.claims]
     what = {
-        STEP: "a simulated run is not judged step by step",
+        STEP: "a simulated run is not checked step by step",
         TERMINAL: "a simulated run ends at a tick, with steps possible",
     }
-    return [(Verdict(p, False, NEVER, judged=False), what.get(p.of, "it asks of messages in flight")) for p in left]
+    return [(Verdict(p, False, NEVER, judged=False), what.get(p.of, "it reads messages in flight")) for p in left]
 
 
 def judge_many(run: Run, progress: Progress, names: tuple[str, ...] = ()) -> list[tuple[Verdict, str]]:
@@ -323,8 +323,9 @@ def judge_many(run: Run, progress: Progress, names: tuple[str, ...] = ()) -> lis
     untold = [p.name for p in judged if not p.tables]
     if untold:
         raise ConfigError(
-            f"runs of at most {MOST_OBSERVED} proposals are judged by {untold[0]}, and this has {run.proposals}: a "
-            f"longer one is judged by its rows, of which none says in which pass a process broadcasts"
+            f"runs of at most {MOST_OBSERVED} proposals are checked against {untold[0]}, and this run has "
+            f"{run.proposals}: a longer run is checked by its rows, and no row has the pass in which a process "
+            f"broadcasts"
         )
     check_arrow("numpy")
     from traces.judging.single_run import judge_rows
@@ -336,11 +337,11 @@ def judge_many(run: Run, progress: Progress, names: tuple[str, ...] = ()) -> lis
     for p in judged:
         v = broken.get(p.name)
         if p.of != HISTORY:
-            unseen = f"stable histories are looked at in runs of at most {MOST_OBSERVED} proposals"
+            unseen = f"stable histories are checked in runs of at most {MOST_OBSERVED} proposals"
             out.append((Verdict(p, False, NEVER, judged=False), unseen))
         elif v is None:
             left = next((word for word in ("not judged", "undecided", "open") if tally.count(p.name, word)), "")
-            why = f"{p.name} is judged by its definition alone, in runs of fewer proposals" if left else ""
+            why = f"{p.name} is checked by its definition only, in runs of fewer proposals" if left else ""
             out.append((Verdict(p, tally.count(p.name, "held") > 0, NEVER, judged=not left), why))
         else:
             assert v.time is not None  # the simulator has a clock
@@ -392,7 +393,7 @@ def reason(judged: Judged, run: Run, v: Verdict) -> str:
     judged.judge_until(v.broken_at + 1, 0)
     with named_by(roles_of(PROTOCOLS[run.protocol].roles(run.budgets))):
         said = with_names(judged.why(judged.properties.index(v.of)))
-    return said or "Mended within the tick; --trace writes the run to where it broke."
+    return said or "The violation ended within the tick; --trace saves the run up to it."
 
 
 class Progress(StatusLine):

@@ -74,7 +74,9 @@ def parts_of(swept: Swept) -> list[Part]:
         for f in found:
             if f.command == command:
                 rate = rate_text(f.violated, f.judged)
-                lines.append(f"  the first of {program_name(f.program)} that breaks {f.name}, at tick {f.tick}: {rate}")
+                lines.append(
+                    f"  the first of {program_name(f.program)} that violates {f.name}, at tick {f.tick}: {rate}"
+                )
         parts.append("\n".join(lines))
     return [*parts, f"table: {swept.table}\nreport: {', '.join(swept.reports)}"]
 

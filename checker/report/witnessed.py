@@ -64,18 +64,18 @@ class WitnessReport(Result):
         if len(self.judged) == 1 and shown:
             ((name, c),) = shown.items()
             assert c.trace is not None
-            return f"{name} is first put to the test after {plural(len(c.trace.steps), 'step')}; {bounds}"
-        said = f"{len(shown)} of {plural(len(self.judged), 'property')} put to the test"
+            return f"the premise of {name} is first reached after {plural(len(c.trace.steps), 'step')}; {bounds}"
+        said = f"{len(shown)} of {plural(len(self.judged), 'property')} premises reached"
         if self.missing:
             said = f"{said}, and " if shown else ""
-            said += f"{self.searched} puts {some(self.missing)} to the test"
+            said += f"{self.searched} reaches the premise of {some(self.missing)}"
         return f"{said}; {bounds}"
 
     @property
     def searched(self) -> str:
         """The runs that were explored, if a premise was not reached."""
         if why := next((r.error or r.stopped for r in self.explored if r.error or r.stopped), ""):
-            return f"no run seen until the exploration ended ({why})"
+            return f"no run found until the exploration ended ({why})"
         if all(r.complete for r in self.explored):
             return "no run"
         return f"no run of at most {plural(min(len(r.levels) - 1 for r in self.explored), 'step')}"

@@ -231,8 +231,8 @@ def session_for(request: AuditRequest, named: Sequence[Sequence[Place]]) -> Iter
     with session(request.master or "", brief=True) as spark:
         if request.engine == "spark" and (is_connect(spark) or not is_local(str(spark.sparkContext.master))):
             raise RequestError(
-                "servers at an address are copied to this machine, where the tasks of a cluster do not see them: "
-                "leave out --engine spark"
+                "servers at an address are copied to this machine, where tasks of a cluster cannot read them: omit "
+                "--engine spark"
             )
         yield spark
 

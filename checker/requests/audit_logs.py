@@ -51,7 +51,7 @@ def answer(request: AuditLogsRequest) -> LogsReport:
     except Unreadable as problem:
         raise RequestError(str(problem)) from None
     if not history.phases and history.rows is None:
-        raise RequestError("no line of these files is one of ZooKeeper's that tells a phase, a proposal or a commit")
+        raise RequestError("no line of these files is one in which ZooKeeper logs a phase, a proposal or a commit")
     judged, breaks = properties(history)
     return LogsReport(history, judged, [*history.broken, *breaks], request.as_json())
 

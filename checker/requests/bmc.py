@@ -49,7 +49,7 @@ def answer(request: BmcRequest, progress: Progress | None = None, started: float
     configuration, start = beginning(request)
     judged = of_every_state(chosen_properties(request.properties, configuration.protocol), request.properties)
     if any(p.name == LITERAL for p in judged) and not configuration.literal:
-        raise RequestError(f"{LITERAL} is judged by `zabcheck --property {LITERAL}` only")
+        raise RequestError(f"{LITERAL} is checked by `zabcheck --property {LITERAL}` only")
     model = Model(configuration)
     state = state_after(model, start, judged)
     bounds = Bounds(request.depth, request.every, end.left(), request.query_limit, request.seed)
@@ -107,7 +107,7 @@ def of_every_state(chosen: Sequence[Property], names: Sequence[str]) -> list[Pro
 
     for p in chosen:
         if p.of == TERMINAL and p.name in names:
-            raise RequestError(f"{p.name} is asked of terminal states, and bmc looks for none: explore it")
+            raise RequestError(f"{p.name} is a property of terminal states, which bmc does not check: explore it")
     return [p for p in chosen if p.of != TERMINAL]
 
 
@@ -125,7 +125,7 @@ def state_after(model: Model, words: Sequence[int], judged: Sequence[Property]) 
         broken = [p.name for p in judged if breaks(runner, p)]
         if broken:
             earlier = f"--from ...:{runner.taken - 1}" if runner.taken > 1 else "the initial state"
-            raise RequestError(f"step {runner.taken} of the trace breaks {', '.join(broken)}; start from {earlier}")
+            raise RequestError(f"step {runner.taken} of the trace violates {', '.join(broken)}; start from {earlier}")
     return runner.state.key()
 
 
@@ -162,5 +162,7 @@ def first_broken(model: Model, start: Sequence[int], words: Sequence[int], judge
             if broken:
                 return Broken(broken, (*start, *words[:k]), k)
     except (TraceError, RangeError) as problem:
-        raise NoVerdict(f"the run that z3 found is none ({problem}): a bug of zabcheck, please report it") from None
-    raise NoVerdict("the run that z3 found breaks nothing: a bug of zabcheck, please report it")
+        raise NoVerdict(
+            f"the run that z3 found is not a run of the model ({problem}): this is a bug of zabcheck, please report it"
+        ) from None
+    raise NoVerdict("the run that z3 found violates no property: this is a bug of zabcheck, please report it")

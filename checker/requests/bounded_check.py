@@ -45,5 +45,5 @@ class BmcRequest(Request):
         at_least(self, 1, "depth", "every")
         seconds(self, "time_limit", "query_limit")
         if self.depth > DEEPEST:
-            raise RequestError(f"--depth must be 1 to {DEEPEST}, not {self.depth}: z3 is not asked about more")
+            raise RequestError(f"--depth must be 1 to {DEEPEST}, not {self.depth}, the limit for z3")
         solver_seed(self.seed)

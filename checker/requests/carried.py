@@ -74,12 +74,12 @@ def check_carried(trace: Trace, name: str) -> None:
         return
     kind = next((kind for kind in MADE_BY if kind.kind == trace.request.get("kind")), None)
     if kind is None:
-        raise RequestError(f"{name}: the request in it is none that makes traces")
+        raise RequestError(f"{name}: its request is not one that makes traces")
     try:
         given = kind.from_json(trace.request)
         asked = configuration_of(given)
     except (RequestError, ConfigError, LanguageError) as problem:
-        raise RequestError(f"{name}: the request in it is none: {problem}") from None
+        raise RequestError(f"{name}: its request is invalid: {problem}") from None
     if asked is not None:
         wanted, there = asked.as_dict(), trace.configuration.as_dict()
         other = [field for field in MADE_BY[kind] if wanted.get(field) != there.get(field)]
@@ -87,11 +87,11 @@ def check_carried(trace: Trace, name: str) -> None:
             most, spent = ({**c.budget, "nodes": c.nodes, "txns": c.txns} for c in (asked, trace.configuration))
             other += [field for field in spent if spent[field] > most.get(field, 0)]
         if other:
-            raise RequestError(f"{name}: the request in it is of another configuration, with another {other[0]}")
+            raise RequestError(f"{name}: its request is for another configuration, with another {other[0]}")
     names = getattr(given, "progress_properties" if trace.lasso else "properties", ())
     shown = trace.lasso.progress_property if trace.lasso is not None else trace.property_name or trace.premise_of
     if names and shown not in ("", NO_RUNTIME_ERROR.name, *names):
-        raise RequestError(f"{name}: the request in it is of other properties than {shown}")
+        raise RequestError(f"{name}: its request is for other properties than {shown}")
 
 
 def configuration_of(request: Request) -> Configuration | None:

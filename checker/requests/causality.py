@@ -49,7 +49,7 @@ def causal_graph(run: object, relation: str, number: int | None = None) -> nx.Di
         named = f"{fspath(run)}: " if isinstance(run, (str, PathLike)) else ""  # of several files the reason names one
         raise RequestError(f"cannot read {named}{problem}") from None
     except SimulationError as problem:
-        raise NoVerdict(f"the run has no end: {problem}") from None
+        raise NoVerdict(f"the run does not end: {problem}") from None
 
 
 def check_relation(relation: str) -> None:
@@ -82,7 +82,7 @@ def events_in(run: object, relation: str, number: int | None) -> Events:
     if path is not None and is_table(path):
         return sources.events_of_table(path, relation, number)
     if number is not None:
-        raise RequestError("number is for a run in an event table")
+        raise RequestError("number is only for a run in an event table")
     if path is not None:
         return sources.events_of_trace(verified_trace(path), relation)
     if isinstance(run, Trace):

@@ -54,7 +54,7 @@ class ChaosRequest(Request):
         at_least(self, 0, "seed")
         at_least(self, 1, "clients", "writes")
         if not self.release:
-            raise RequestError("--release NUMBER says whose servers are run")
+            raise RequestError("--release NUMBER is missing: the release whose servers are run")
         wrong = [f for f in self.kinds if f not in FAULTS]
         if wrong:
             raise RequestError(f"there is no fault {wrong[0]!r}; there are {', '.join(FAULTS)}, and none")

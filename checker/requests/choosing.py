@@ -36,7 +36,9 @@ def chosen(task: EngineTask, run: Run) -> tuple[Exploration, int, str]:
         return because(run(here(task)), f"this machine: {why}")
     first = run(replace(here(task, kept=False), limits=first_limits(task.limits)))
     if not outgrown(first[0], task.limits):
-        return because(first, f"this machine: it ended within {SMALL:,} states, for which no cluster is reached")
+        return because(
+            first, f"this machine: the exploration ended within {SMALL:,} states, too few to start a cluster"
+        )
     cores = available_cores()
     # only Spark can write to an address
     rather = None if "://" in task.request.checkpoint else cores
@@ -93,7 +95,7 @@ def why_not_cluster(task: EngineTask) -> str:
     if is_local(master):
         from checker.distributed.costs import recorded
 
-        return f"{master} is no cluster, and {recorded().alone(available_cores())}"
+        return f"{master} is not a cluster, and {recorded().alone(available_cores())}"
     if most is not None and most <= SMALL:
         return f"at most {most:,} states, by --max-states"
     return ""

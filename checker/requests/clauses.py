@@ -41,7 +41,7 @@ class ClausesRequest(Request):
 
     def validate(self) -> None:
         if self.assume and not self.clauses:
-            raise RequestError("--assume goes with --clause; without it every clause is asked about, and assumed")
+            raise RequestError("--assume needs --clause; without it every clause is checked, and assumed")
         if self.model.quorums:
             raise RequestError("--quorums does not go with induct: the clauses of the proof count majorities")
 
@@ -84,7 +84,7 @@ class ClausesRequest(Request):
         from invariants.inductive.argument import is_whole
 
         if is_whole(self.model.protocol) and self.model.network not in ("", "fifo"):
-            raise RequestError("the clauses are of the paper's channels: --network fifo, or none given")
+            raise RequestError("the clauses are about the paper's channels: use --network fifo, or omit it")
 
 
 def argument(protocol: str) -> Argument:
@@ -100,7 +100,9 @@ def argument(protocol: str) -> Argument:
     if found is None:
         raise RequestError(f"there is no inductive invariant of {protocol}; there is one of zab")
     if not found.clauses and not found.targets:
-        raise RequestError(f"{protocol} claims nothing: mark a clause with @invariant, a property with @safety")
+        raise RequestError(
+            f"{protocol} declares no clause or property: mark a clause with @invariant, a property with @safety"
+        )
     return found
 
 

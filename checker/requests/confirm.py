@@ -67,15 +67,15 @@ def answer(request: ConfirmRequest, watch: Watch | None = None) -> StatedResult:
     seen, _, symmetry_off = explored(model, clauses, search.limits, search, watch or Watch())
     bad = seen.violations
     where = "every reachable state" if seen.complete else f"every state up to depth {len(seen.levels) - 1}"
-    code, sentence = HELD, f"{len(clauses)} clauses are so in {where} ({seen.distinct:,} of them)"
+    code, sentence = HELD, f"{len(clauses)} clauses hold in {where} ({seen.distinct:,} of them)"
     if seen.failed and len(bad) == 1:
         code, sentence = NOT_INDUCTIVE, f"{next(iter(bad))} is violated in a reachable run: {seen.error}"
     elif bad:
-        code, sentence = NOT_INDUCTIVE, f"{' and '.join(bad)} not so in a reachable state: no invariant"
+        code, sentence = NOT_INDUCTIVE, f"{' and '.join(bad)} is False in a reachable state, so it is not an invariant"
     elif seen.error:
         code, sentence = NO_VERDICT, f"no verdict: {seen.error} after {seen.distinct:,} states"
     elif seen.stopped and not seen.complete:  # whatever depth was requested
-        whole = f"the clauses are so in every state up to depth {seen.expanded_levels}"
+        whole = f"the clauses hold in every state up to depth {seen.expanded_levels}"
         code, sentence = NO_VERDICT, f"no verdict: {seen.stopped} after {seen.distinct:,} states; {whole}"
     content = {
         "request": request.as_json(),

@@ -38,11 +38,9 @@ class ConformRequest(Request):
     def validate(self) -> None:
         seconds(self, "time_limit")
         if not self.record:
-            raise RequestError("name the record to conform")
+            raise RequestError("name the record to explain")
         if self.release and self.variant:
-            raise RequestError(
-                f"--variant stands in the release's place; both: --variant {self.release},{self.variant}"
-            )
+            raise RequestError(f"--variant replaces --release; for both: --variant {self.release},{self.variant}")
 
     def variant_of(self, record: Record) -> str:
         """Return the variant of the protocol that the record is checked against.
@@ -57,7 +55,7 @@ class ConformRequest(Request):
             return with_settings(PROTOCOLS["zookeeper"], self.variant)
         release = self.release or record.release
         if not release:
-            raise RequestError("the record does not say of which release it is: --release NUMBER")
+            raise RequestError("the record has no release: give --release NUMBER")
         return variant_of("zookeeper", release)
 
 

@@ -101,7 +101,7 @@ def known(folder: Path, texts: Mapping[str, str], own_build: bool) -> list[Line]
     except NotRead as problem:
         raise RequestError(str(problem)) from None
     if before and own_build:
-        raise RequestError(f"{folder} has runs, perhaps of another build: name a new folder with --output")
+        raise RequestError(f"{folder} has runs, perhaps of another build: give a new folder with --output")
     if any(x.asked != question(texts[x.release]) for x in before if x.release in texts):
-        raise RequestError(f"{folder} has runs of another text or version: name a new folder with --output")
+        raise RequestError(f"{folder} has runs of another protocol or version: give a new folder with --output")
     return before

@@ -97,7 +97,7 @@ def counterexample_of(
         trouble = (
             f"the counterexample to {prop.name} does not replay in the interpreted world ({problem}; steps {words})"
         )
-        return Counterexample(trouble=f"{trouble}: a bug of zabcheck, please report it", replayed=False)
+        return Counterexample(trouble=f"{trouble}: this is a bug of zabcheck, please report it", replayed=False)
     return verified_and_saved(trace, prop.name, path, request)
 
 
@@ -120,7 +120,7 @@ def verified_and_saved(trace: Trace, name: str, path: Path | None, request: Requ
     except TraceError as problem:
         words = " ".join(f"{word:#x}" for word in trace.schedule)
         trouble = f"the counterexample to {name} does not replay in the interpreted world ({problem}; steps {words})"
-        return Counterexample(trouble=f"{trouble}: a bug of zabcheck, please report it", replayed=False)
+        return Counterexample(trouble=f"{trouble}: this is a bug of zabcheck, please report it", replayed=False)
     text, reason = to_text(trace), why(trace)
     try:
         digest = replay(trace).sha256
@@ -130,7 +130,7 @@ def verified_and_saved(trace: Trace, name: str, path: Path | None, request: Requ
             with contextlib.suppress(TraceError):
                 write_trace(trace, path)
                 trouble += f"; it is in {path}"
-        trouble += ": a bug of zabcheck, please report it"
+        trouble += ": this is a bug of zabcheck, please report it"
         return Counterexample(text, reason, trouble=trouble, replayed=False, trace=trace)
     if path is None:
         return Counterexample(text, reason, digest=digest, trace=trace)

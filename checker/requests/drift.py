@@ -55,12 +55,12 @@ def answer(request: DriftRequest) -> tuple[Drift, str]:
         raise RequestError(str(problem)) from None
     known = ", ".join(releases())
     if request.against and request.against not in releases():
-        raise RequestError(f"there is no release {request.against!r} in this text; there are {known}")
+        raise RequestError(f"there is no release {request.against!r} in this model; there are {known}")
     tree, base = trees(request)
     version = tree.version()
     release = request.against or guessed(version)
     if not release:
-        said = f"says version {version!r}, which no release is near" if version else "says no version"
+        said = f"has version {version!r}, to which no release is close" if version else "has no version"
         raise RequestError(f"the build file of {tree.words} {said}: --against takes one of {known}")
     return compare(tree, release, base), version
 
@@ -77,7 +77,7 @@ def trees(request: DriftRequest) -> tuple[SourceTree, SourceTree | None]:
     if not request.since:
         return FolderTree(folder), None
     if not folder.is_dir():
-        raise RequestError(f"{folder} is no folder")
+        raise RequestError(f"{folder} is not a folder")
     first, dots, last = request.since.partition("..")
     base = CommitTree(folder, commit_of(folder, first))
     if dots or is_bare(folder):

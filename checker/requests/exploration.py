@@ -83,7 +83,7 @@ class ExploreRequest(BoundedRequest):
         if self.engine == "spark":
             for name in ("threads", "memory_limit"):
                 if getattr(self, name) is not None:
-                    raise RequestError(f"{flag(name)} does not go with --engine spark: Spark's own settings say")
+                    raise RequestError(f"{flag(name)} does not go with --engine spark: use Spark's own settings")
             no_user(self, "checkpoint")
         elif self.engine == "auto":
             no_user(self, "checkpoint")
@@ -98,9 +98,9 @@ class ExploreRequest(BoundedRequest):
                 raise RequestError("--checkpoint does not go with --engine interpret")
             no_address(self, "checkpoint")
         if self.resume and not self.checkpoint:
-            raise RequestError("--resume needs --checkpoint, the folder to go on from")
+            raise RequestError("--resume needs --checkpoint, the folder to continue from")
         if self.engine == "interpret" and self.threads is not None:
-            raise RequestError("--threads does not go with --engine interpret, which has one")
+            raise RequestError("--threads does not go with --engine interpret, which has one thread")
 
     @property
     def every_step(self) -> bool:

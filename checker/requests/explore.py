@@ -92,7 +92,7 @@ def z3_answers_to(
     try:
         return z3_answers(configuration, unbroken, request.symbolic, request.threads or 0)
     except KeyboardInterrupt:
-        watch.note("interrupted; z3 has decided nothing")
+        watch.note("interrupted; z3 has no result")
         return {p.name: Z3Answer(UNDECIDED, interrupted=True) for p in unbroken}
 
 
@@ -122,7 +122,7 @@ def explored(
     if len(groups) > 1:
         if request.checkpoint:
             most = len(groups[0])
-            raise RequestError(f"--checkpoint goes with at most {most} properties; name them with --property")
+            raise RequestError(f"--checkpoint supports at most {most} properties; name them with --property")
         request = replace(request, reduction=reduction_of_several(model, judged, request))
     for group in groups:
         left = limits

@@ -47,13 +47,13 @@ class ExportRequest(TraceRequest):
 
     def validate(self) -> None:
         if self.form == TLA:
-            raise RequestError("to tla goes a whole model, not a trace: --model")
+            raise RequestError("--to tla exports a whole model, not a trace: add --model")
         super().validate()
         if self.form not in FORMATS:
             listed = f"there are {', '.join(FORMATS)}{near(self.form, FORMATS)}"
             raise RequestError(f"there is no format {self.form!r}; {listed}")
         if self.form in INTO_FILES and not self.output:
-            raise RequestError(f"{INTO_FILES[self.form]} goes to a file: --output FILE")
+            raise RequestError(f"{INTO_FILES[self.form]} needs a file: --output FILE")
 
 
 def answer(request: ExportRequest) -> bytes:

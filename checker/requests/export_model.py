@@ -38,7 +38,7 @@ class ExportModelRequest(Request):
             return
         path = Path(self.output)
         if path.suffix != ".tla" or not path.stem.isidentifier() or not path.stem.isascii():
-            raise RequestError(f"--output of a module is a file NAME.tla, and NAME is the module's: not {path}")
+            raise RequestError(f"--output must be a file NAME.tla, where NAME is the module's name, not {path}")
 
     @property
     def name(self) -> str:
@@ -68,7 +68,7 @@ def answer(request: ExportModelRequest) -> tuple[str, str]:
     try:
         found = module_of(Model(configuration), properties, request.name)
     except Untranslatable as problem:
-        raise RequestError(f"no module says this model: {problem}") from None
+        raise RequestError(f"this model cannot be written as a module: {problem}") from None
     texts = found.text, found.configured(symmetry=request.symmetry)
     for path, text in zip(request.files, texts, strict=False):
         save_file(path, text.encode())

@@ -60,5 +60,5 @@ def answer(request: FindingRequest) -> dict[Path, bytes]:
     row = next(explored(ZookeeperRequest((finding.name,), request.time_limit)))
     if not row.as_recorded or row.without.trace is None:
         why = row.without.trouble or row.repaired.trouble or "it has changed"
-        raise NoVerdict(f"ZK-{finding.name} is not found as recorded: {why}")
+        raise NoVerdict(f"ZK-{finding.name} is not reproduced as recorded: {why}")
     return folder_of(finding, row)

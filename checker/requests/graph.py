@@ -106,11 +106,13 @@ def state_graph(request: GraphRequest, watch: Watch | None = None) -> nx.DiGraph
     judged, configuration = exploring.checks()
     terminal = [p.name for p in judged if p.of == TERMINAL]
     if terminal and request.properties:
-        raise RequestError(f"a graph is not judged by {terminal[0]}: it is over terminal states; `zabcheck` checks it")
+        raise RequestError(
+            f"a graph is not checked against {terminal[0]}: it is a property of terminal states; `zabcheck` checks it"
+        )
     judged = [p for p in judged if p.of != TERMINAL]
     if len(groups_of(judged)) > 1:
         most = len(groups_of(judged)[0])
-        raise RequestError(f"a graph is judged by at most {most} properties: name them with --property")
+        raise RequestError(f"a graph is checked against at most {most} properties: name them with --property")
     codes: list[Compiled] = []
 
     def compiled(*given: object) -> tuple[Compiled, str]:
@@ -139,4 +141,4 @@ def too_many(request: GraphRequest) -> str:
     from checker.graph.build import MOST_STATES
 
     more = "" if request.max_states >= MOST_STATES else f"; --max-states takes up to {MOST_STATES:,}"
-    return f"the graph has more than {request.max_states:,} states (--max-states): --depth cuts it{more}"
+    return f"the graph has more than {request.max_states:,} states (--max-states): --depth limits it{more}"

@@ -102,7 +102,7 @@ def answer(request: InductRequest, progress: Progress | None = None, started: fl
     properties = question.with_premise
     required = required_witnesses(request.require_witness, [p.name for p in properties])
     if required and not request.witness_states:
-        raise RequestError("--require-witness contradicts --witness-states 0: nobody looks for one")
+        raise RequestError("--require-witness contradicts --witness-states 0, which turns the search off")
     outcome = run(question, request.jobs or 0, end.left(), progress)
     outcome.required = tuple(required)
     if request.witness_states and properties:

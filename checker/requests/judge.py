@@ -30,8 +30,8 @@ class JudgeRequest(Request):
     """Judging an event table.
 
     Attributes:
-        table: a Parquet file, or a folder of them; by its path, or an address (docs/spark.md); or a table of a catalog
-            of Spark's, by its three names.
+        table: a Parquet file, or a folder of them; by its path, or an address (docs/how-to/tables-and-spark.md); or a
+            table of a catalog of Spark's, by its three names.
         protocol: of a table of a user protocol, the current place of its source; empty for the one that the table
             names.
         properties: names; empty for all history properties that are judged by default.
@@ -59,7 +59,7 @@ class JudgeRequest(Request):
         if engine == "plain" and self.master is not None:
             raise RequestError("--master is for --engine spark")
         if (engine == "spark" or self.master is not None) and self.threads is not None:
-            raise RequestError("--threads is for --engine plain; with spark, say --master 'local[2]'")
+            raise RequestError("--threads is for --engine plain; with spark, use --master 'local[2]'")
         at_least(self, 1, "threads")
 
 
@@ -89,7 +89,7 @@ def answer(request: JudgeRequest) -> JudgedTable:
                 units, known = own_units(request, table, source)
                 usual = known
             elif request.protocol:
-                raise RequestError(f"--protocol is for tables of your own protocol, and {table} is none")
+                raise RequestError(f"--protocol is for tables of user protocols, and {table} is not one")
             else:
                 units, known, usual = event_units(request, table)
             tally = judged(units, request) if units else None
@@ -119,7 +119,7 @@ def judged_by_spark(address: Address, request: JudgeRequest) -> tuple[Totals, li
     known = [p.name for p in JUDGED]
     check_names(request.properties, known)
     if request.engine == "plain" or request.threads is not None or request.protocol:
-        raise RequestError(f"{address}: this is read by Spark alone: neither --engine plain, --threads nor --protocol")
+        raise RequestError(f"{address}: only Spark reads this: omit --engine plain, --threads and --protocol")
     try:
         tally = judge_address(address, request.properties, request.master)
     except NoSpark as problem:
@@ -156,19 +156,22 @@ def own_units(request: JudgeRequest, table: Place, source: Source) -> tuple[Sequ
     from traces.judging.own import observed_units
 
     if request.threads is not None:
-        raise RequestError("a table of your own protocol is read by one thread; --master 'local[2]' takes two cores")
+        raise RequestError("a table of a user protocol is read by one thread; --master 'local[2]' uses two cores")
     named = {p.name: p for p in properties_of(source.protocol)}
     known = [name for name, p in named.items() if p.default]
     for name in request.properties:
         if name in named and name not in known and named[name] in PROPERTIES:
             raise RequestError(not_of_tables(named[name]))
         if name in named and name not in known:
-            raise RequestError(f"a table is not judged by {name}: it is an @invariant; @safety is judged of every run")
+            raise RequestError(
+                f"a table is not checked against {name}: it is an @invariant; @safety properties are "
+                f"checked in every run"
+            )
         if name not in known:
             raise RequestError(f"there is no property {name!r}{near(name, known) or f'; there are {known}'}")
         if (of := named[name].of) != HISTORY:
-            said = f"it is over {of}s, and a table has what observations show: over='history'"
-            raise RequestError(f"a table is not judged by {name}: {said}")
+            said = f"it is over {of}s, and a table has only observations: use over='history'"
+            raise RequestError(f"a table is not checked against {name}: {said}")
     return observed_units(table, source), known
 
 
@@ -188,9 +191,9 @@ def check_names(names: tuple[str, ...], known: list[str]) -> None:
                 raise RequestError(not_of_tables(found[0]))
             if found and found[0].of == HISTORY:
                 whose = " and ".join(found[0].protocols)
-                raise RequestError(f"{name} is asked of {whose} alone, and a table does not say what it is of")
+                raise RequestError(f"{name} is a property of {whose} only, and a table does not name its protocol")
             if found:
-                raise RequestError(f"{name} is over the state of a protocol, which a table does not hold")
+                raise RequestError(f"{name} is about the state of a protocol, which a table does not have")
             raise RequestError(f"there is no property {name!r}{near(name, known) or '; see `zabcheck properties`'}")
 
 
@@ -199,11 +202,11 @@ def not_of_tables(p: Property) -> str:
     from invariants.registry import HISTORY
 
     if p.of != HISTORY or p.passes:
-        return f"{p.name} is judged by `zabcheck --property {p.name}`, of explored states alone"
+        return f"{p.name} is checked by `zabcheck --property {p.name}`, in explored states only"
     return (
-        f"{p.name} is judged by `zabcheck --property {p.name}`, of explored states, and by `zabcheck simulate --check "
-        f"--property {p.name}`: in a table the column `pass` of an abcast is null, so what its primary had delivered "
-        f"again is not known"
+        f"{p.name} is checked by `zabcheck --property {p.name}`, in explored states, and by `zabcheck simulate "
+        f"--check --property {p.name}`: in a table the column `pass` of an abcast is null, so the redeliveries of "
+        f"its primary are unknown"
     )
 
 
@@ -229,7 +232,7 @@ def judged(units: Sequence[Unit], request: JudgeRequest) -> Totals:
         def progress(done: int, everything: int, tally: Totals) -> None:
             if line.due():
                 broken = f", {len(tally.violations):,} violations" if tally.violations else ""
-                line.show(f"{done:,} of {everything:,} rows judged ({100 * done // max(1, everything)} %){broken}")
+                line.show(f"{done:,} of {everything:,} rows checked ({100 * done // max(1, everything)} %){broken}")
 
         if engine == "plain":
             return judge_plainly(units, request.properties, threads, progress)

@@ -45,5 +45,5 @@ def from_json(given: object) -> Request:
     """
     kind = given.get("kind") if isinstance(given, Mapping) else None
     if not isinstance(kind, str) or kind not in KINDS:
-        raise RequestError(f"this is not a request: its kind is to be one of {', '.join(KINDS)}")
+        raise RequestError(f"this is not a request: its kind must be one of {', '.join(KINDS)}")
     return KINDS[kind].from_json(given)

@@ -211,7 +211,7 @@ class _Search:
 
     def without_annotation(self, lines: list[bytes], tree: ast.Module, reason: str) -> bytes | None:
         """Return a file without a wrong annotation of the class `State`, or without the class if it lacks something."""
-        wrong = re.match(r"class State says (\w+)", reason)
+        wrong = re.match(r"class State (?:has|declares) (\w+)[,:]", reason)
         known = list(annotated_in(tree, {wrong[1]} if wrong else set()))
         if wrong and known:
             self.taken_out.add(wrong[1])

@@ -163,25 +163,27 @@ def assumed(model: Model) -> list[str]:
     from zabspec.live.worlds import IN_WORLDS
 
     text = model.protocol.text
-    out = ["from the stabilization time on no fault happens, and nothing that is sent is lost but with its connection"]
+    out = ["from the stabilization time on no fault happens, and no message is lost except with its connection"]
     if said_there := IN_WORLDS[model.world.name].assumed:
         out += said_there
         if said := said_fair(model):
-            out.append(f"sooner or later (weakly fair, unless it says otherwise){said.replace(';', ':', 1)}")
+            out.append(f"eventually (weakly fair, unless stated otherwise){said.replace(';', ':', 1)}")
     elif model.protocol.declared.progress:
         out += [
-            "one process leads, and a quorum follows it, at the stabilization time and for as long as the run counts",
-            "what is in flight arrives, in the order of its channel where there is one, and before any timer runs out",
-            "sooner or later (weakly fair): what is in flight between two processes is received; the timer of who does "
-            "not follow that leader runs out; leaders send heartbeats",
+            "one process leads, and a quorum follows it, from the stabilization time to the end of the assumptions",
+            "every message in flight arrives before any timer fires, in the order of its channel if that has one",
+            "eventually (weakly fair): every message in flight between two processes is received; the timer of a "
+            "process that does not follow that leader fires; leaders send heartbeats",
         ]
     else:
-        out += [f"sooner or later (weakly fair): what is in flight between two processes is received{said_fair(model)}"]
+        out += [
+            f"eventually (weakly fair): every message in flight between two processes is received{said_fair(model)}"
+        ]
     free = [a.name for k, a in enumerate(text.actions) if k not in fair_actions(model)]
-    never = ["that a process that is down recovers", "that a client asks for anything"]
+    never = ["that a process that is down recovers", "that a client sends a request"]
     never += [f"that a process does {', '.join(free)}"] if free else []
     never += [f"that the environment does {', '.join(a.name for a in text.changes)}"] if text.changes else []
-    return [*out, f"not assumed, and looked at both ways: {'; '.join(never)}"]
+    return [*out, f"not assumed, and explored both ways: {'; '.join(never)}"]
 
 
 def said_fair(model: Model) -> str:
@@ -190,10 +192,10 @@ def said_fair(model: Model) -> str:
 
     actions = [model.protocol.text.actions[k] for k in fair_actions(model)]
     groups = (
-        (False, False, "each process does, where it can"),
-        (True, False, "some process does, where one can"),
-        (False, True, "each process does, where it can again and again (strongly fair)"),
-        (True, True, "some process does, where one can again and again (strongly fair)"),
+        (False, False, "each process takes it if it can"),
+        (True, False, "some process takes it if one can"),
+        (False, True, "each process takes it if it can infinitely often (strongly fair)"),
+        (True, True, "some process takes it if one can infinitely often (strongly fair)"),
     )
     out = ""
     for together, strong, said in groups:
@@ -219,7 +221,7 @@ def starving(run: LiveRun, waits: Waits, model: Model, request: LiveRequest) -> 
         told, trace, digest, problem = confirmed(run, found, model, request)
         if trace is not None:
             break
-        trouble = f"the run to {goal.name} is not one in which somebody waits for ever ({problem}): please report it"
+        trouble = f"the run to {goal.name} is not one in which a process starves ({problem}): please report it"
         first = first or Starving(
             told.configuration, told.schedule, told.lasso, Counterexample(trouble=trouble, replayed=False)
         )

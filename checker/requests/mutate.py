@@ -56,7 +56,7 @@ def answer(request: MutateRequest, watch: Watch | None = None) -> MutationReport
     name = request.model.protocol
     protocol = protocol_named(name)
     if not name.endswith(".py"):
-        raise RequestError("--mutate is for a protocol in a file of your own: --protocol FILE.py")
+        raise RequestError("--mutate is for a user protocol in a file: --protocol FILE.py")
     judged = chosen_properties(request.properties, name)
     configuration = request.model.configuration(promises=True)
     check_initial(Model(configuration))

@@ -122,9 +122,9 @@ class PlanRequest(Request):
         if force is None:
             return disk
         if not disk.force:
-            raise RequestError("--forced-write does not go with --disk none, to which nothing is forced")
+            raise RequestError("--forced-write does not go with --disk none, which forces nothing")
         check_held("--forced-write", force)
-        return replace(disk, force=force, spread=force // 4, why=f"{force / 1e6:.3g} ms as you say")
+        return replace(disk, force=force, spread=force // 4, why=f"{force / 1e6:.3g} ms as given")
 
 
 def answer(request: PlanRequest) -> tuple[Setting, CapacityPlan]:

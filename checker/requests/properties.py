@@ -37,14 +37,14 @@ def chosen_properties(names: Sequence[str], protocol: str, passes: bool = False)
             hint = near(name, [p.name for p in known]) or f"; {properties_command(protocol)} lists them"
             raise RequestError(f"there is no property {name!r}{hint}") from None
         if chosen[-1].passes and not passes:
-            raise RequestError(f"{name} is judged by `zabcheck --property {name}` only")
+            raise RequestError(f"{name} is checked by `zabcheck --property {name}` only")
         if not chosen[-1].judges(protocol):
-            raise RequestError(f"{name} speaks of the state of {' and '.join(chosen[-1].protocols)}, not of {protocol}")
+            raise RequestError(f"{name} is about the state of {' and '.join(chosen[-1].protocols)}, not of {protocol}")
     usual = [p for p in known if p.default and p.judges(protocol)]
     if NO_RUNTIME_ERROR in chosen:  # it is built in, and always checked
         return [p for p in chosen if p != NO_RUNTIME_ERROR]
     if not chosen and not usual:
-        raise RequestError(f"{protocol} claims no property: mark one with @safety(witness=...)")
+        raise RequestError(f"{protocol} declares no property: mark one with @safety(witness=...)")
     return chosen or usual
 
 
@@ -68,5 +68,5 @@ def required_witnesses(given: Sequence[str], judged: Sequence[str]) -> list[str]
     for name in names:
         if name not in (*judged, "all"):
             hint = near(name, judged) or f"; there are all, {', '.join(judged)}"
-            raise RequestError(f"--require-witness {name}: no such property is judged{hint}")
+            raise RequestError(f"--require-witness {name}: no such property is checked{hint}")
     return list(judged) if "all" in names else names

@@ -46,12 +46,12 @@ class ProveRequest(Request):
         seconds(self, "query_limit", "search")
         solver_seed(*self.seeds)
         if self.search is not None and not self.mutant:
-            raise RequestError("--search goes with --mutant")
+            raise RequestError("--search needs --mutant")
         if self.mutant and len(self.seeds) > 1:
             raise RequestError("--mutant takes one --seed")
         check_text(self.quorums)
         if self.quorums and self.mutant:
-            raise RequestError("--quorums does not go with --mutant, whose runs are of systems of their own")
+            raise RequestError("--quorums does not go with --mutant, whose runs have their own quorum systems")
 
     @property
     def instance(self) -> Instance | None:
@@ -113,4 +113,4 @@ def answer(request: ProveRequest, progress: Progress | None = None) -> list[Proo
             return interruptibly(partial(break_it, MUTANTS[name], seeds[0], limit, tell, request.search))
         return [interruptibly(partial(prove, seed, limit, tell)) for seed in seeds]
     except SearchError as problem:
-        raise NoVerdict(f"{problem}: a bug of zabcheck, please report it") from None
+        raise NoVerdict(f"{problem}: this is a bug of zabcheck, please report it") from None

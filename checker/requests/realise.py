@@ -49,7 +49,7 @@ def answer(request: RealiseRequest, begin: Callable[[Trace], None] | None = None
         begin: called with the counterexample before runs are tried.
 
     Raises:
-        RequestError: there is no such trace, or simulated runs are not judged by the property that it violates.
+        RequestError: there is no such trace, or simulated runs are not checked against the property that it violates.
     """
     from traces.judging.simulated import why_not_judged
     from traces.shorten.realise import realise, wanted_of
@@ -57,7 +57,7 @@ def answer(request: RealiseRequest, begin: Callable[[Trace], None] | None = None
     given = verified_trace(Path(request.trace))
     name = given.property_name
     if not name:
-        raise RequestError(f"{request.trace} breaks no property")
+        raise RequestError(f"{request.trace} violates no property")
     wanted = wanted_of(name, given.configuration)
     if begin is not None:
         begin(given)
@@ -65,4 +65,4 @@ def answer(request: RealiseRequest, begin: Callable[[Trace], None] | None = None
         return given, realise(wanted, request.attempts, request.time_limit, request.threads or os.cpu_count() or 1)
     except KeyError:
         why = why_not_judged(given.configuration.protocol, name)
-        raise RequestError(f"simulated runs are not judged by {name}: {why}") from None
+        raise RequestError(f"simulated runs are not checked against {name}: {why}") from None

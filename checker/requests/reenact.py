@@ -96,7 +96,7 @@ class ReenactRequest(ServersRequest):
         if not self.trace:
             raise RequestError("name the trace to reenact")
         if self.without and not self.control:
-            raise RequestError("--without says which step --control leaves out")
+            raise RequestError("--without needs --control")
 
     def read(self) -> Trace:
         """Return the trace.
@@ -162,7 +162,7 @@ class ReenactmentMessages(Reenacting):
         times = self.request.times
         texts = [*self.texts, *(told_run(done.plan, done.runs[-1]) if times == 1 else [])]
         agreed, broken = told_rate(done.agreed, times), told_rate(done.broken, times)
-        sentence = f"all steps agree: {agreed}; broken on the servers: {broken}"
+        sentence = f"all steps agree: {agreed}; violated on the servers: {broken}"
         texts += [sentence] if times > 1 else []
         code = VIOLATED if done.broken else HELD if done.agreed == times else NO_VERDICT
         content = {
@@ -263,11 +263,11 @@ def of_row(name: str) -> Trace:
 
     issue = name[3:].lower()
     if issue not in RUNS:
-        raise RequestError(f"there is no run of {name} to be played; there are {', '.join(f'ZK-{i}' for i in RUNS)}")
+        raise RequestError(f"there is no run of {name} to play; there are {', '.join(f'ZK-{i}' for i in RUNS)}")
     try:
         return trace_of_row(issue)
     except TraceError as problem:
-        raise NoVerdict(f"the text has the run of {name} no more: {problem}") from None
+        raise NoVerdict(f"the model no longer has the run of {name}: {problem}") from None
 
 
 def leave(folder: Path, tries: int, trace: Trace, plan: ReenactmentPlan, run: ReenactedRun, name: str) -> None:

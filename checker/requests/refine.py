@@ -119,7 +119,7 @@ def answer(request: RefineRequest, watch: Watch | None = None) -> RefinementRepo
             failures = {name: failure(code, exploration.violations[name]) for name in names}
         except TraceError as problem:
             raise NoVerdict(
-                f"the run that fails is not one of the interpreted world ({problem}): a bug of zabcheck"
+                f"the interpreted world does not confirm the failing run ({problem}): a bug of zabcheck"
             ) from None
     path, trouble = saved(failures[names[0]].trace, request) if names else ("", "")
     return RefinementReport(model, report, failures, path, trouble)

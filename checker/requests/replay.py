@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ReplayRequest", "answer", "replayed"]
 
-BUG = "a bug of zabcheck, please report it"
+BUG = "this is a bug of zabcheck, please report it"
 
 
 @dataclass(frozen=True)

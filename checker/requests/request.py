@@ -190,7 +190,8 @@ def no_user(request: Request, *names: str) -> None:
     for name in names:
         value = getattr(request, name) or ""
         if "://" in value and without_secrets(value) != value.partition("?")[0]:
-            said = "an address with a user or a password is refused, since reports have it; the environment gives them"
+            said = "an address with a user or a password is refused, since reports would show it; set them in the "
+            "environment"
             raise RequestError(f"{flag(name)} {without_secrets(value)}: {said}")
 
 

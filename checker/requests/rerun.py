@@ -104,9 +104,9 @@ def check_carried(report: Mapping[str, Any]) -> None:
     judged, configuration = ExploreRequest.from_json(report["request"]).checks()
     listed = {p["name"] for p in report["properties"]} - {NO_RUNTIME_ERROR.name}
     if configuration.as_dict() != report["configuration"]:
-        raise RequestError("the request in it is of another configuration")
+        raise RequestError("its request is for another configuration")
     if {p.name for p in judged} != listed:
-        raise RequestError("the request in it is of other properties")
+        raise RequestError("its request is for other properties")
 
 
 def reduction_of(engine: Mapping[str, Any]) -> str:

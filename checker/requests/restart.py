@@ -49,7 +49,7 @@ def not_begun(exploration: Exploration) -> str:
     return (
         f"at most {narrowing.SMALL:,} states"
         if exploration.distinct < narrowing.SMALL
-        else "the search that leaves out states did not begin, or did not decide"
+        else "the reduced search did not start, or had no verdict"
     )
 
 

@@ -81,7 +81,7 @@ class EngineTask:
                 else:
                     exploration = run_with_checkpoint(engine, limits, request, self.watch, progress)
         except NotRenamings as problem:
-            raise NoVerdict(f"{problem}; ask again with --no-symmetry, which does not take it to be") from None
+            raise NoVerdict(f"{problem}; rerun with --no-symmetry") from None
         exploration.compile_seconds += ready
         return exploration
 
@@ -107,7 +107,7 @@ def run_with_checkpoint(
         with Kept(folder, engine.code, limits, request.resume) as keeper:
             exploration = engine.run(limits, request.keep_going, progress, keeper)
             if exploration.stopped and keeper.depth >= 0:
-                watch.note(f"the checkpoint {folder} is at depth {keeper.depth}; --resume goes on from it")
+                watch.note(f"the checkpoint {folder} is at depth {keeper.depth}; --resume continues from it")
     except (Refused, StorageError, OSError) as problem:
         raise RequestError(str(problem)) from None
     return exploration
@@ -198,7 +198,9 @@ def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
 
     def needs_folder(master: str) -> None:
         if master.startswith(SCHEME):
-            raise RequestError("an exploration needs RDDs, and Spark Connect (sc://) has none; name a cluster's master")
+            raise RequestError(
+                "an exploration needs RDDs, which Spark Connect (sc://) does not have; give the master of a cluster"
+            )
         if folder is None and not is_local(master):
             raise RequestError(f"--master {master} needs --checkpoint: a folder that all its machines can reach")
 
@@ -231,6 +233,8 @@ def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
     except SparkFailed as problem:
         raise NoVerdict(str(problem)) from None
     if exploration.stopped and folder is not None:
-        task.watch.note(f"the checkpoint {folder} is at depth {exploration.expanded_levels}; --resume goes on from it")
+        task.watch.note(
+            f"the checkpoint {folder} is at depth {exploration.expanded_levels}; --resume continues from it"
+        )
     exploration.compile_seconds = task.spent - exploration.seconds
     return exploration, asymmetry

@@ -64,7 +64,7 @@ class SearchRequest(Request):
         if self.how not in HOW:
             raise RequestError(f"there is no search {self.how!r}; there are {', '.join(HOW)}")
         if self.depth == 0:
-            raise RequestError("--depth 0 leaves --search no step to take")
+            raise RequestError("--depth 0 leaves --search no steps")
         if self.seed is not None and not 0 <= self.seed <= LARGEST_SEED:
             raise RequestError(f"--seed must be 0 to {LARGEST_SEED}, not {self.seed}")
         at_least(self, 1, "depth", "threads")

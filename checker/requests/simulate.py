@@ -77,7 +77,7 @@ class SimulateRequest(Request):
             raise RequestError(f"there is no engine {self.engine!r}; there are {' and '.join(ENGINES)}")
         check_text(self.quorums)
         if self.properties and not self.check:
-            raise RequestError("--property goes with --check: without it a run is not judged")
+            raise RequestError("--property needs --check: without it a run is not checked")
 
     def run(self) -> Run:
         """Return the run.
@@ -145,7 +145,7 @@ def answer(request: SimulateRequest, listen: bool = False) -> Simulation:
     except ConfigError as problem:
         raise RequestError(str(problem)) from None
     except SimulationError as problem:
-        raise met_in(run, problem) or NoVerdict(f"the run has no end: {problem}") from None
+        raise met_in(run, problem) or NoVerdict(f"the run does not end: {problem}") from None
     except TableError as problem:
         raise RequestError(f"--check of more than {MOST_OBSERVED} proposals: {problem}") from None
 
@@ -159,7 +159,7 @@ class RuntimeErrorMet(NoVerdict):
     """
 
     def __init__(self, sentence: str, stop: Stop) -> None:
-        super().__init__(f"the run has no end: {sentence}")
+        super().__init__(f"the run does not end: {sentence}")
         self.sentence, self.stop = sentence, stop
 
 
@@ -199,7 +199,7 @@ def pairs(text: str | None) -> list[tuple[int, int]]:
     words = [word.strip() for word in text.split(",")]
     wrong = [word for word in words if not re.fullmatch(r"[+-]?\d{1,18}", word, re.ASCII)]
     if wrong:
-        raise RequestError(f"--partition lists pairs S,D,S,D,... of process numbers; {wrong[0]!r} is none")
+        raise RequestError(f"--partition lists pairs S,D,S,D,... of process numbers; {wrong[0]!r} is not one")
     if len(words) % 2:
         raise RequestError(f"--partition lists pairs S,D,S,D,...; {len(words)} numbers are an odd count")
     numbers = [int(word) for word in words]
@@ -232,7 +232,7 @@ def faults(request: SimulateRequest) -> Iterable[Fault]:
             form = "F:L@TICK, as 1:0@300" if kind == "lose" else "A:B@TICK or A-B@TICK, as 0:1@300"
             a, b, tick = parsed(f"--{kind}", text, f"{NUMBER}{'-' if both else ':'}{NUMBER}@{NUMBER}", form)
             if a == b:
-                raise RequestError(f"--{kind} {text}: a process has no way to itself")
+                raise RequestError(f"--{kind} {text}: a process has no connection to itself")
             yield Fault(tick, kind, a, b)
             if both:
                 yield Fault(tick, kind, b, a)

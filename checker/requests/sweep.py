@@ -83,9 +83,9 @@ class SweepRequest(Request):
         at_least(self, 0, "sample_seed")
         check_text(self.quorums)
         if self.of_grid and not self.seeds:
-            raise RequestError("--seeds says which seeds to run, as --seeds 1:1001")
+            raise RequestError("--seeds is missing, for example --seeds 1:1001")
         if self.sample_seed is not None and self.sample is None:
-            raise RequestError("--sample-seed goes with --sample")
+            raise RequestError("--sample-seed needs --sample")
 
     @property
     def of_grid(self) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def answer(request: SweepRequest, bar: Bar | None = None, parse: Callable[[str],
         raise RequestError(str(problem)) from None
     except SparkFailed as problem:
         where = without_secrets(request.folder)
-        raise NoVerdict(f"{problem}; what is finished is in {where}, and the same command goes on") from None
+        raise NoVerdict(f"{problem}; finished configurations are in {where}, and the same command continues") from None
 
 
 def answer_at(address: Address, request: SweepRequest, bar: Bar, parse: Callable[[str], Run] | None) -> Swept:
@@ -275,7 +275,7 @@ class Sweep:
         from traces.sweep.spot_check import run_again
 
         summary, kept = self.run(master)
-        self.bar.say("some runs again")
+        self.bar.say("rerunning some runs")
         try:
             found = findings(self.store, summary, parse)
             again = run_again(self.store, kept)
@@ -317,7 +317,7 @@ class Sweep:
                 self.bar.say("adding up")
                 summary = summarise(spark, self.store, away=self.remote is not None)
             if summary.every.runs != self.store.question.count:
-                raise StoreError(f"{self.store.runs} holds tables that are not of this sweep, in folders of their own")
+                raise StoreError(f"{self.store.runs} has folders with tables that are not of this sweep")
             return summary, kept
         except NoSpark:
             self.store.withdraw()
@@ -329,7 +329,7 @@ class Sweep:
             done = sum(len(self.store.numbers(block)) for block in self.store.finished())
             raise NoVerdict(
                 f"interrupted with {done:,} of {self.store.question.count:,} configurations finished; "
-                f"`zabcheck sweep {shlex.quote(str(self.store.folder))}` goes on"
+                f"`zabcheck sweep {shlex.quote(str(self.store.folder))}` continues"
             ) from None
 
     def remove_damaged(self) -> None:
@@ -343,4 +343,4 @@ class Sweep:
         damaged = len(self.store.finished()) - len(self.store.check())
         if damaged:
             files = "a file was" if damaged == 1 else f"{damaged:,} files were"
-            raise SparkFailed(f"{files} damaged, and will be made again")
+            raise SparkFailed(f"{files} damaged, and will be recomputed")

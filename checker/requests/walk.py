@@ -172,7 +172,7 @@ def request_of_configuration(c: Configuration, properties: tuple[str, ...] = ())
     )
     request = WalkRequest(model, properties, c.promises, c.literal, c.passes)
     if request.configuration() != c:
-        raise RequestError("this configuration has what no options of a walk say")
+        raise RequestError("this configuration cannot be given by options of a walk")
     return request
 
 

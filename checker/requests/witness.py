@@ -58,7 +58,7 @@ def answer(request: WitnessRequest, watch: Watch | None = None) -> WitnessReport
     protocol_named(request.model.protocol)
     judged = chosen_properties(request.properties, request.model.protocol, passes=True)
     if not judged:
-        raise RequestError("no-runtime-error has no premise: every step puts it to the test")
+        raise RequestError("no-runtime-error has no premise: every step checks it")
     literal, passes = any(p.name == LITERAL for p in judged), any(p.passes for p in judged)
     configuration = request.model.configuration(literal, promises=True, passes=passes)
     if request.trace:
@@ -66,7 +66,7 @@ def answer(request: WitnessRequest, watch: Watch | None = None) -> WitnessReport
     model = Model(configuration)
     failed = failed_at_start(model, judged, "compiled")
     if failed is not None:
-        raise NoVerdict(f"the initial state meets a run-time error: {failed.error}")
+        raise NoVerdict(f"the initial state has a run-time error: {failed.error}")
     watch = watch or Watch()
     explored = [met(model, group, request, watch) for group in groups_of(judged)]
     schedules = {name: tuple(v.schedule) for r in explored for name, v in r.violations.items()}
@@ -96,7 +96,7 @@ def met(model: Model, judged: Sequence[Property], request: WitnessRequest, watch
         with watch.exploring() as progress:
             return Reaching(code, request.threads or 0).run(request.limits, True, progress)
     except NotRenamings as problem:
-        raise NoVerdict(f"{problem}; ask again with --no-symmetry, which does not take it to be") from None
+        raise NoVerdict(f"{problem}; rerun with --no-symmetry") from None
 
 
 def witness(
@@ -113,6 +113,6 @@ def witness(
         trace = build_trace(model, None, schedule)
     except TraceError as problem:
         trouble = f"the run to the premise of {prop.name} does not replay in the interpreted world ({problem})"
-        return Counterexample(trouble=f"{trouble}: a bug of zabcheck, please report it", replayed=False)
+        return Counterexample(trouble=f"{trouble}: this is a bug of zabcheck, please report it", replayed=False)
     trace = replace(trace, premise_of=prop.name, statement=prop.statement, source=prop.source)
     return verified_and_saved(trace, prop.name, path, request)

@@ -39,8 +39,8 @@ class ZookeeperRequest(Request):
         seconds(self, "time_limit")
         if self.release and not self.issues:
             raise RequestError(
-                f"name the rows to ask of {self.release}: zabcheck zookeeper ZK-4643 --release {self.release}; "
-                "--matrix asks every row of every release, --residue what is left of one"
+                f"name the rows to check on {self.release}: zabcheck zookeeper ZK-4643 --release {self.release}; "
+                f"--matrix checks every row on every release, --residue the remaining faults of one"
             )
 
     def rows(self) -> list[Row]:

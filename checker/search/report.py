@@ -19,7 +19,7 @@ from zabspec.worlds.steps import NUMBERED
 __all__ = ["SearchReport", "Shortened"]
 
 WIDTH = 79
-MODES = {RANDOM: "random walks", SWARM: "random walks, their budgets drawn too", BEST: "random walks, best first"}
+MODES = {RANDOM: "random walks", SWARM: "random walks with random budgets", BEST: "random walks, best first"}
 FORMAT = 1
 
 
@@ -85,7 +85,7 @@ class SearchReport(Result):
         why = f"; {w.stopped}" if w.stopped else ""
         if w.error:
             why += f"; {met(w.error)}"
-        return f"no verdict: nothing found, which says nothing of what was not walked{why}"
+        return f"no verdict: no violation found, but only some runs were walked{why}"
 
     @property
     def unmet(self) -> list[str]:
@@ -97,12 +97,15 @@ class SearchReport(Result):
         rate = w.steps / max(w.cpu_seconds, 1e-9)
         rows = [
             ("looked for", f"{MODES[w.mode]}, seed {w.seed}, {bounds_of(self.configuration)}"),
-            ("walks", f"{w.walks:,}; {w.ended:,} came to an end of their own, the longest has {w.longest:,} steps"),
-            ("steps", f"{w.steps:,}, each judged by {plural(len(w.properties), 'property')}; {rate:,.0f} a CPU-second"),
+            ("walks", f"{w.walks:,}; {w.ended:,} ended in a terminal state, the longest has {w.longest:,} steps"),
+            (
+                "steps",
+                f"{w.steps:,}, each checked against {plural(len(w.properties), 'property')}; {rate:,.0f} a CPU-second",
+            ),
             ("time", f"{w.seconds:.1f} s on {plural(w.threads, 'thread')}, {w.compile_seconds:.1f} s compiling before"),
         ]
         if w.mode == BEST:
-            rows.append(("gone on from", f"{w.cells:,} sets of premises that a walk had met"))
+            rows.append(("continued from", f"{w.cells:,} sets of premises that a walk had reached"))
         if w.errors:
             rows.append(("errors", f"{w.errors:,} walks ended: {met(w.error)}"))
         return rows
@@ -114,13 +117,13 @@ class SearchReport(Result):
         if never:
             out.append(f"steps never taken: {', '.join(never)}")
         met = len(w.properties) - len(self.unmet)
-        out.append(f"premises met: {met} of {len(w.properties)}")
+        out.append(f"premises reached: {met} of {len(w.properties)}")
         if self.unmet:
-            out.append(f"premises not met: {', '.join(self.unmet)}")
+            out.append(f"premises not reached: {', '.join(self.unmet)}")
         for name, v in self.violations.items():
             again = f"walk {v.walk:,} of seed {w.seed}"
             kept = f"; its trace: {v.counterexample.path}" if v.counterexample.path else ""
-            short = "" if v.minimised else "; not minimised, for there was no time"
+            short = "" if v.minimised else "; not minimised for lack of time"
             out.append(f"{name}: {again}{short}{kept}")
         return out
 

@@ -25,16 +25,16 @@ def faults(model: Model) -> list[str]:
     if protocol.declared.bounded_by_world:
         there = (n for n, b in model.world.budgets.items() if not b.network and (n != "power_losses" or protocol.disks))
         never = [n for n in there if not c.budget[n]]
-        out = ["any number of faults of the kinds that have a budget may be left: no clause reads a budget"]
+        out = ["any number of faults of the kinds with a budget may remain: no clause reads a budget"]
     else:
         mine = dict.fromkeys((*protocol.budgets, "crashes", *(["power_losses"] if protocol.disks else [])))
         never, given = [n for n in mine if not c.budget[n]], [n for n in mine if c.budget[n]]
         counted = [n for n in given if counts(model, n)]
         free = [n for n in given if n not in counted]
-        out = [f"at most {c.budget[n]} {n}: the text counts them" for n in counted]
+        out = [f"at most {c.budget[n]} {n}: the protocol counts them" for n in counted]
         if free:
-            out.append(f"any number of {' and of '.join(free)} may be left: nothing in the text counts them")
-    return out + ([f"no {' and no '.join(never)} ever: there is no budget for them"] if never else [])
+            out.append(f"any number of {' and of '.join(free)} may remain: the protocol does not count them")
+    return out + ([f"no {' and no '.join(never)} ever: they have no budget"] if never else [])
 
 
 def widened(model: Model) -> set[str]:

@@ -139,10 +139,10 @@ class Possible:
         began, self.undecided = time.perf_counter(), False
         solver = self.induction.solver(self.induction.known, fine=False)
         wrong = not_(self.induction.fine)
-        with about("which steps there are", "meets an error"):
+        with about("which steps exist", "has an error"):
             errors = [s.sentence() for s in self.sites_of(wrong, self.transition.enabled[1], solver)]
             if self.some(self.transition.no_word, solver) is not None:
-                errors.append("an operand of a step would be no byte")
+                errors.append("an operand of a step would not be a byte")
         spent = time.perf_counter() - began
         return Taken("", SolverAnswer.COUNTEREXAMPLE, spent, errors=tuple(errors), undecided=self.undecided)
 

@@ -47,8 +47,8 @@ class Z3Answer:
             within = f", as long as no step needs a larger {' or '.join(self.within)}" if self.within else ""
             return f"inductive: at every depth{epochs}{within}"
         if self.broken:
-            return f"bounded to {self.steps} steps, and broken beyond: `zabcheck bmc --depth {self.broken}` finds it"
-        return f"bounded to {self.steps} steps" if self.verdict == BOUNDED else UNDECIDED
+            return f"holds for {self.steps} steps, violated beyond: `zabcheck bmc --depth {self.broken}` finds it"
+        return f"holds for {self.steps} steps" if self.verdict == BOUNDED else UNDECIDED
 
 
 def z3_answers(

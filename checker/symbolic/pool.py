@@ -36,8 +36,8 @@ __all__ = ["Outcome", "Question", "Verdict", "clause_named", "run"]
 Progress = Callable[[str, int, int], None]  # what was answered last, the number answered, and the number of all
 
 PROVED, K_INDUCTIVE, OPEN, UNDECIDED = "proved", "k-inductive", "not inductive", "undecided"
-LOST = "a process that asked was ended"
-UNLISTED = "which steps there are"  # there was no time to find out
+LOST = "a solver process was ended"
+UNLISTED = "which steps exist"  # there was no time to find out
 
 
 @dataclass(frozen=True)
@@ -204,13 +204,13 @@ class Outcome:
         if model.protocol.transactions:
             out[0] += f"; at most {c.txns} transactions are ever abcast"
             out.append(
-                f"epochs up to {model.epochs}: a step that would begin a later one is not taken (--max-epoch)"
+                f"epochs up to {model.epochs}: a step that would begin a later epoch is not taken (--max-epoch)"
                 + places(left.pop(EPOCHS, []))
             )
         out += [f"a step that would need a larger {flag} is not taken{places(at)}" for flag, at in left.items()]
         out += faults(model)
         if self.question.alone:
-            out += [f"a step that meets an error is not taken: {e}" for e in self.errors]
+            out += [f"a step with a run-time error is not taken: {e}" for e in self.errors]
         return out
 
     @property
@@ -225,15 +225,15 @@ class Outcome:
         if not self.question.alone:
             known = self.question.argument.impossible is not None
             hint = "" if known else " (a clause may exclude it, or the range name a flag that widens it)"
-            out += [f"a step can meet an error, and is not taken: {e}{hint}" for e in self.errors]
+            out += [f"a step can have a run-time error, and is then not taken: {e}{hint}" for e in self.errors]
         for t in self.taken:
             if t.impossible and not t.known:
                 why = f"under {', '.join(t.forbidden_by)}" if t.forbidden_by else "in any state"
                 how = "be taken" if self.question.argument.impossible is not None else "be taken within the ranges"
-                out.append(f"the move {t.move} can never {how} {why}, so what is proved says nothing of it")
+                out.append(f"the move {t.move} can never {how} {why}, so the proof does not cover it")
             elif t.undecided:
                 what = t.move or "which steps are possible"
-                out.append(f"{what}: it is undecided whether it can be taken, or which errors it meets")
+                out.append(f"{what}: it is undecided whether it can be taken, or which errors it has")
         return out if self.unasked else [*out, *self.never_entered]
 
     @property
@@ -244,7 +244,7 @@ class Outcome:
         possible = [t for t in self.taken if t.move and not t.impossible]
         entered = frozenset().union(*(t.entered for t in possible))
         return [
-            f"step {name} can never be taken under the clauses, so what is proved says nothing of it"
+            f"step {name} can never be taken under the clauses, so the proof does not cover it"
             for name in Model(self.question.configuration).program.steps
             if name not in entered and not all(name in t.excluded for t in possible)
         ]

@@ -119,5 +119,5 @@ def listed(file: Path) -> dict[str, Any]:
     with file.open(encoding="utf-8") as lines:
         first = lines.readline()
     if not first.startswith(HEAD):
-        raise ValueError(f"{file.name} is no query that was written here")
+        raise ValueError(f"{file.name} is not a query that was written here")
     return {"file": file.name, **json.loads(first.removeprefix(HEAD))}

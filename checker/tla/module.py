@@ -89,8 +89,8 @@ STANDARD = frozenset(
 )
 # what an invariant of a module cannot express
 NOT_OF_STATES = {
-    STEP: "it is of steps, not of states",
-    TERMINAL: "it is asked where no step is possible, an invariant in every state",
+    STEP: "it is a property of steps, not of states",
+    TERMINAL: "it is about terminal states, an invariant is checked in every state",
 }
 
 
@@ -106,7 +106,7 @@ def module_of(model: Model, properties: Sequence[Property], name: str) -> Module
         Untranslatable: the protocol does something that a module cannot express.
     """
     if model.fails:
-        raise Untranslatable("disks are not exported: what is written and not forced has no text in TLA+")
+        raise Untranslatable("disks are not exported: unforced writes cannot be expressed in TLA+")
     if name in STANDARD or name != named(name):
         raise Untranslatable(f"a module may not be called {name}: TLA+ has that name")
     check_names(model.program.layout)
@@ -142,7 +142,7 @@ def check_names(layout: Layout) -> None:
     """
     for f in layout.schema.fields:
         if f.name != named(f.name):
-            raise Untranslatable(f"the field {f.name} has a name that TLA+ has for something else")
+            raise Untranslatable(f"the name of field {f.name} has another meaning in TLA+")
         kind = f.kind.element if isinstance(f.kind, Seq) else f.kind
         if isinstance(kind, Record):
             once([*kind.fields], kind.name)
@@ -266,9 +266,9 @@ def quorums_of(c: Configuration) -> list[str]:
 def symmetry_of(c: Configuration) -> list[str]:
     """Return the definition of the renamings of processes under which states count once."""
     if not c.quorums:
-        return ["\\* the text treats all processes alike", "Symmetry == Permutations(Node)"]
+        return ["\\* the protocol treats all processes alike", "Symmetry == Permutations(Node)"]
     return [
-        "\\* the text treats all processes alike, but for the quorums that they are in",
+        "\\* the protocol treats all processes alike, except for their quorums",
         "Symmetry == {f \\in Permutations(Node) :",
         "  \\A S \\in SUBSET Node : IsQuorum({f[p] : p \\in S}) = IsQuorum(S)}",
     ]
@@ -279,7 +279,7 @@ def prelude(symmetric: bool, nodes: Sequence[str], below: str) -> Iterator[str]:
     rounds = "left"
     for p in nodes:
         rounds = f"Round({rounds}, {p})"
-    which, pick = ("any, the text comes to the same", "TRUE") if symmetric else ("the first", "\\A y \\in S : x <= y")
+    which, pick = ("any, with the same result", "TRUE") if symmetric else ("the first", "\\A y \\in S : x <= y")
     asked = set(re.findall(r"\w+(?=\()|\bNoMessage\b", below))
     for name, text in PRELUDE:
         if name in asked or (name in ("Max", "Min") and asked & {"BitAnd", "BitOr"}):

@@ -128,7 +128,7 @@ class Statements(Expressions):
         if isinstance(e, t.Call) and e.function in self.writers:
             if not sure:
                 called = self.program.functions[e.function].called
-                raise Untranslatable(f"{self.where(e)}: {called} changes the state where it may not be asked")
+                raise Untranslatable(f"{self.where(e)}: {called} changes the state in a condition")
             return e
         return None
 

@@ -64,7 +64,7 @@ def parsed(output: str, seconds: float = 0.0, wall: float = 0.0) -> Counts:
     levels, broken = DEPTH.search(output), BROKEN.search(output)
     errors = re.findall(r"^Error: .*(?:\n\".*)?", output, re.MULTILINE)
     if errors and not broken:  # it prints the counts and the depth up to then, as if that were all
-        raise TlcFailed(f"TLC could not go on: {' '.join(errors[0].split())}")
+        raise TlcFailed(f"TLC failed: {' '.join(errors[0].split())}")
     steps = [int(n) for n in STEP.findall(output)]
     return Counts(
         distinct, generated, int(levels[1]) if levels else 0, broken[1] if broken else "",

@@ -81,7 +81,7 @@ def set_of(kind: Kind) -> str:
         case Record():
             return "[" + ", ".join(f"{named(n)}: {set_of(k)}" for n, k in kind.fields.items()) + "]"
         case _:
-            raise AssertionError(f"{type(kind).__name__} is asked about element by element")
+            raise AssertionError(f"{type(kind).__name__} is tested element by element")
 
 
 def in_range(kind: Kind, value: str, depth: int = 0) -> str:

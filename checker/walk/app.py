@@ -86,10 +86,10 @@ class Guard:
         if scope["method"] in ("GET", "HEAD") and not str(scope["path"]).startswith("/api/"):
             return ""
         if len(origins) != 1:
-            return "this request says no Origin"
+            return "this request has no Origin"
         tokens = [value for name, value in headers if name.lower() == TOKEN.encode()]
         if len(tokens) != 1 or not hmac.compare_digest(tokens[0], self.token):
-            return "this request has not the token of this server: open the address that `zabcheck walk` has printed"
+            return "this request does not have the token of this server: open the address that `zabcheck walk` printed"
         return ""
 
 
@@ -121,7 +121,7 @@ def application(service: Service, host: str, token: str) -> Guard:
         return Response(index(), 200, HEADERS, "text/html; charset=utf-8")
 
     async def no_such(request: Request, problem: Exception) -> Response:
-        return refused("there is nothing of that name here, or not in this way")
+        return refused("there is nothing of that name here, or not with this method")
 
     routes = [
         Route("/", page),

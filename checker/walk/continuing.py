@@ -105,11 +105,11 @@ def continued(
         raise NoVerdict(str(problem)) from None
     if p.name in r.violations:
         return tuple(r.violations[p.name].schedule), ""
-    what = f"meets the premise of {p.name}" if premise else f"violates {p.name}"
+    what = f"reaches the premise of {p.name}" if premise else f"violates {p.name}"
     if model.functions:
-        what = f"comes to a state with {p.name}"
+        what = f"reaches a state with {p.name}"
     states = counted(r.distinct, "orbit" if code.symmetry else "state")
     if r.complete and not r.error:
-        return None, f"no way on {what}: all {states} that follow were looked at"
+        return None, f"no continuation {what}: all {states} that follow were explored"
     seen = f"{states}, to depth {r.expanded_levels}"
-    return None, f"no way was seen that {what}, and not all was looked at ({r.error or r.stopped}): {seen}"
+    return None, f"no run was found that {what}, but not everything was explored ({r.error or r.stopped}): {seen}"

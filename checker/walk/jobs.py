@@ -117,7 +117,7 @@ class Jobs:
             check_current(found.walker)
             names = {v.property.name for v in place.verdicts}
         if name not in names and (name or here or goal != VIOLATION):
-            raise WalkError(f"no property {name[:60]!r} is judged in this walk")
+            raise WalkError(f"no property {name[:60]!r} is checked in this walk")
         return self.launch(lambda job: self.looked(job, found, place, goal, name, here))
 
     def search(self, address: Address, expression: str, here: bool) -> int:
@@ -200,7 +200,7 @@ class Jobs:
         except WRONG as problem:
             state, said, address = FAILED, GENERATED.sub("", str(problem)), ""
         except MemoryError:
-            state, said, address = FAILED, "the memory of this machine is used up", ""
+            state, said, address = FAILED, "out of memory", ""
         except Exception as problem:  # an error of zabcheck: reported, and not hidden in a thread
             state, said, address = FAILED, f"the search failed, a bug of zabcheck: {problem!r:.200}", ""
         job.said, job.address = said, address
@@ -223,12 +223,12 @@ class Jobs:
             end = found.walker.along((*(place.schedule if here else ()), *words))
             shown = [v for v in end.verdicts if shows(v, goal, len(end.path), here) and name in (v.property.name, "")]
             if not shown:
-                raise WalkError("the way that was found does not show there what was looked for: a bug of zabcheck")
+                raise WalkError("the run that was found does not end as searched for: a bug of zabcheck")
             address = found.address(end.path)
         from_here = " from there" if here else ""
         names = joined([v.property.name for v in shown])
-        what = f"violates {names}" if goal == VIOLATION else f"meets the premise of {names}"
-        how = f"a way, perhaps not the shortest ({nothing})," if nothing else "a shortest way"
+        what = f"violates {names}" if goal == VIOLATION else f"reaches the premise of {names}"
+        how = f"a run, perhaps not a shortest ({nothing})," if nothing else "a shortest run"
         return FOUND, f"{how}{from_here} that {what}: {counted(len(words), 'step')}", address.text
 
     def sought(self, job: Job, found: Served, begin: Place, model: ContinuedModel, p: Property) -> tuple[str, str, str]:
@@ -239,16 +239,16 @@ class Jobs:
         with found.lock:
             end = found.walker.along((*begin.schedule, *words))
             if model.program.python[p.holds.__name__](end.state):
-                raise WalkError("the way that was found does not come to such a state: a bug of zabcheck")
+                raise WalkError("the run that was found does not reach such a state: a bug of zabcheck")
             address = found.address(end.path)
-        return FOUND, f"a shortest way to a state with {p.name}: {counted(len(words), 'step')}", address.text
+        return FOUND, f"a shortest run to a state with {p.name}: {counted(len(words), 'step')}", address.text
 
     def run_through(self, job: Job, found: Served) -> tuple[str, str, str]:
         """Run a model, and record which lines run; return how it ended, and the message."""
         begun = time.monotonic()
 
         def so_far(states: int, left: int) -> bool:
-            job.said = f"{counted(states, 'state')}, {counted(left, 'line')} not seen to run"
+            job.said = f"{counted(states, 'state')}, {counted(left, 'line')} not run"
             limit = self.bounds.time_limit
             return not job.stop.is_set() and (limit is None or time.monotonic() - begun < limit)
 
@@ -273,7 +273,7 @@ class Jobs:
         )
         for run in (report.counterexamples[n] for n in wanted if n in report.counterexamples):
             if run.trace is not None and not run.trouble:
-                return run.trace.schedule, "not all states were looked at" if report.exploration.narrowed else ""
+                return run.trace.schedule, "not all states were explored" if report.exploration.narrowed else ""
             raise NoVerdict(run.trouble)
         return None, report.sentence
 
@@ -296,11 +296,11 @@ def said_of(looked: Looked) -> str:
         return f"every line and every step ran, within {walks} and {counted(looked.states, 'state')}"
     what = counted(never, "line") + (f" and {counted(len(looked.never), 'step')}" if looked.never else "")
     if looked.complete:
-        all_of_them = f"all {counted(looked.states, 'state')} that there are within the budgets"
-        return f"{what} never ran: {all_of_them} were looked at, each with every step"
+        all_of_them = f"all {counted(looked.states, 'state')} within the budgets"
+        return f"{what} never ran: {all_of_them} were explored, each with every step"
     return (
-        f"{what} did not run in {walks} and {counted(looked.states, 'state')}: these are not all that there are, and "
-        "what did not run in them may run elsewhere"
+        f"{what} did not run in {walks} and {counted(looked.states, 'state')}: not all states were explored, and "
+        f"these lines and steps may run in others"
     )
 
 

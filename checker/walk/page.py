@@ -147,7 +147,7 @@ def saved_page(
     if len(text) > LARGEST:
         raise WalkError(f"the page would have {len(text) >> 20} MB, and may have {LARGEST >> 20}: save fewer levels")
     steps = len(whole_way.path)
-    return SavedPage(text, f"{steps} steps with {len(places) - steps - 1} places around them, {len(text) / 1e6:.1f} MB")
+    return SavedPage(text, f"{steps} steps with {len(places) - steps - 1} states around them, {len(text) / 1e6:.1f} MB")
 
 
 def around(end: Place, levels: int) -> dict[tuple[int, ...], Place]:
@@ -168,7 +168,7 @@ def around(end: Place, levels: int) -> dict[tuple[int, ...], Place]:
         edge = [p for p in edge if p.path not in out]
         out |= {p.path: p for p in edge}
         if len(out) > MOST:
-            raise WalkError(f"there are more than {MOST} places around this walk: save fewer levels, or a shorter walk")
+            raise WalkError(f"there are more than {MOST} states around this walk: save fewer levels, or a shorter walk")
     return out
 
 

@@ -84,7 +84,7 @@ def searched(expression: str, model: Model) -> tuple[Property, Mapping[str, Func
     try:
         tree = ast.parse(inner.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise WalkError(f"this is no expression: {inner.strip()[:80]}") from None
+        raise WalkError(f"this is not an expression: {inner.strip()[:80]}") from None
     if sum(1 for _ in ast.walk(tree)) > DEEPEST:
         raise WalkError("this expression is too long")
     reader = Reader(model, name)
@@ -179,7 +179,7 @@ class Reader(ast.NodeTransformer):
         allowed = (ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.Compare, ast.Subscript, ast.Load, *OPERATORS)
         if not isinstance(node, allowed):
             said = ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__
-            raise WalkError(f"an expression may not have {said[:60]}")
+            raise WalkError(f"an expression cannot have {said[:60]}")
         return super().generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:

@@ -133,7 +133,7 @@ class Serving:
         """
         key = address_of(request).text
         if key not in self.own:
-            raise RequestError("only a model of the command line is read again")
+            raise RequestError("only a model of the command line can be reloaded")
         walker = answer(request)
         with self.lock:
             self.known[key] = Served(request, walker, made_of(walker), threading.Lock())

@@ -148,11 +148,11 @@ class Service:
             with fresh.lock:
                 result = compared(whole, fresh.walker)
             taken, steps = len(result.end.path), len(whole.path)
-        said = f"read again: all {steps} steps are possible as before"
+        said = f"reloaded: all {steps} steps are possible as before"
         if result.refused:
-            said = f"read again: step {taken + 1} is no longer possible ({result.refused}); this is the place before it"
+            said = f"reloaded: step {taken + 1} is no longer possible ({result.refused}); this is the state before it"
         elif result.first is not None:
-            said = f"read again: all {steps} steps are possible; what differs begins after {result.first.at} steps"
+            said = f"reloaded: all {steps} steps are possible; the first difference is after {result.first.at} steps"
         at = taken if result.refused else min(address.at, taken)
         return {"address": fresh.address(result.end.path, at).text, "sentence": said}
 
@@ -306,7 +306,7 @@ def sentence_of(c: Comparison, steps: int) -> str:
         ["the possible steps differ"] * bool(c.first.left or c.first.right)
         + ["the states differ"] * bool(c.first.fields)
     )
-    where = f"After {c.first.at} steps {what}" if c.first.at else f"At the beginning {what}"
+    where = f"After {c.first.at} steps {what}" if c.first.at else f"In the initial state {what}"
     if c.refused:
         return f"{where}; the other model does not take step {len(c.end.path) + 1} ({c.refused})."
     return f"{where}; both take all {steps} steps."
@@ -324,17 +324,23 @@ def sentence_of_pair(c: Comparison, at: int, together: bool, leads: str) -> str:
     if c.first is None:
         count = len(c.end.path)
         if not together:
-            return f"Each goes on alone. Along the steps of the {leads} both are alike."
-        return f"Both are alike along the way of {counted(count, 'step')}." if count else "Both begin alike."
+            return f"Each continues separately. Along the steps of the {leads} both are equal."
+        return (
+            f"Both are equal along the run of {counted(count, 'step')}."
+            if count
+            else ("Both have equal initial states.")
+        )
     what = " and ".join(["possible steps"] * bool(c.first.left or c.first.right) + ["states"] * bool(c.first.fields))
     where = f"Both first differ after {counted(c.first.at, 'step')}, in their {what}"
     if c.refused and at > len(c.end.path):
         other = "left" if leads == "right" else "right"
-        return f"{where}. The {other} does not take step {len(c.end.path) + 1} ({c.refused}): each goes on alone."
+        return (
+            f"{where}. The {other} does not take step {len(c.end.path) + 1} ({c.refused}): each continues separately."
+        )
     return (
         f"{where}."
         if together
-        else f"Each goes on alone. Along the steps of the {leads}: {where[0].lower()}{where[1:]}."
+        else f"Each continues separately. Along the steps of the {leads}: {where[0].lower()}{where[1:]}."
     )
 
 
@@ -380,7 +386,7 @@ class Fields:
         """
         value = self.given.get(name)
         if not isinstance(value, str) or any("\ud800" <= c <= "\udfff" for c in value):
-            raise BadRequest(f"{name} must be a text")
+            raise BadRequest(f"{name} must be a string")
         return value
 
     def number(self, name: str, low: int, high: int) -> int:

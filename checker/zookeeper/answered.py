@@ -42,9 +42,9 @@ def rows_result(
     undecided = [one for one in asked if one.undecided]
     changed = [one for one in asked if not one.as_recorded and not one.undecided]
     found = sum(one.found for one in asked)
-    more = f"; {len(undecided)} came to no verdict" if undecided else ""
-    sentence = f"{found} of {len(asked)} rows are found; {len(changed) or 'none'} changed{more}"
-    merged = "" if split else f"\n{merged_by_promise()}; --split has each step by itself"
+    more = f"; {len(undecided)} have no verdict" if undecided else ""
+    sentence = f"{found} of {len(asked)} rows are reproduced; {len(changed) or 'none'} changed{more}"
+    merged = "" if split else f"\n{merged_by_promise()}; --split does not merge steps"
     head = (
         "bug",
         "release",
@@ -98,7 +98,7 @@ def told(one: RowOutcome) -> tuple[str, ...]:
     row, a, b = one.row, one.without, one.repaired
     verdict = f"breaks at {b.depth}" if b.depth else b.trouble or "holds"
     state = ("found" if one.found else "not found") + ("" if one.as_recorded else ", CHANGED")
-    state += "" if one.recorded else ", not on record"
+    state += "" if one.recorded else ", not recorded"
     state = "no verdict" if one.undecided else state
     return (
         f"ZK-{row.issue}", asked(row), row.breaks, str(a.depth) if a.depth else a.trouble or "holds", f"{a.states:,}",

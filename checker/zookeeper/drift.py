@@ -111,7 +111,7 @@ def data() -> Mapping[str, Any]:
     """
     given: dict[str, Any] = json.loads(files("checker.zookeeper").joinpath(DATA).read_text())
     if given["normaliser"] != NORMALISER:
-        raise NoVerdict(f"the recorded digests are of another normal form; `{COMMAND}` records them again")
+        raise NoVerdict(f"the recorded digests use another normal form; `{COMMAND}` records them again")
     return given
 
 
@@ -247,7 +247,7 @@ def judged(tree: SourceTree, method: str, before: Digests, now: Digests, why: st
         where = f"; one of that name is in {', '.join(places)}" if places else "; no class has one of that name"
         return UNKNOWN, why + where
     if before is None:
-        return NEW, f"it is declared in {now['class']}; it was not there"
+        return NEW, f"it is declared in {now['class']}; it was not before"
     if before["class"] != now["class"]:
         return CHANGED, f"it is declared in {now['class']}, and was in {before['class']}"
     old, new = before["overloads"], now["overloads"]
@@ -293,7 +293,7 @@ def uncovered(rules: ReleaseRules, there: set[str]) -> Iterable[Uncovered]:
     for f in rules.steps:
         if f.file not in NO_CLAIM and not there & set(f.cites):
             through = sorted({m for c in above(f, callers, there) for m in c.cites if m in there})
-            why = f"cites {', '.join(f.cites)}, which the release has not" if f.cites else ""
+            why = f"cites {', '.join(f.cites)}, which the release does not have" if f.cites else ""
             yield Uncovered(f, tuple(through), why)
 
 

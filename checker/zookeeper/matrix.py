@@ -14,10 +14,16 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import FunctionType
 
+from checker.zookeeper.mechanisms import RULES
 from checker.zookeeper.record import NEWEST, PROTOCOL, configuration, explored
 from checker.zookeeper.releases import settled, variant_of
 from checker.zookeeper.rows import ROWS, USUAL, Row
+from invariants import properties_of
+from invariants.binding import bound
+from invariants.registry import keeps
+from traces import Trace
 from traces.record.lines import NotRead, read_lines
+from zabspec.language.reference import StateView
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import sources_digest
 
@@ -43,7 +49,9 @@ class Cell:
 
     issue: str
     release: str
+    occurs: int
     depth: int
+    by_it: bool
     states: int
     seconds: float
     trouble: str
@@ -52,7 +60,13 @@ class Cell:
 
     @property
     def says(self) -> str:
-        return self.trouble or (str(self.depth) if self.depth else "holds")
+        if self.trouble:
+            return self.trouble
+        if not self.occurs:
+            return f"absent; breaks by another bug after {self.depth}" if self.depth else "absent"
+        if not self.depth:
+            return f"occurs after {self.occurs}, no harm"
+        return f"harm after {self.depth}" if self.by_it else f"occurs after {self.occurs}; breaks by another bug"
 
 
 def repairs_of(row: Row) -> tuple[str, ...]:
@@ -109,7 +123,7 @@ def read(file: Path) -> dict[tuple[str, str], Cell]:
     cells = {}
     for number, cell in enumerate(read_lines(Cell, file, "cell of the matrix"), 1):
         if cell.sources != sources_digest(*SOURCES):
-            raise NotRead(f"{file}:{number} was asked of another version of the text; begin a new file")
+            raise NotRead(f"{file}:{number} is of another version of the model; start a new file")
         cells[cell.issue, cell.release] = cell
     return cells
 
@@ -118,18 +132,34 @@ def ask(row: Row, release: str, seconds: float | None) -> Cell:
     """Explore a cell."""
     started = time.process_time()
     c = configuration(release, repairs_of(row), USUAL | row.budget, False, row.start, row.settings)
-    found = explored(c, row.breaks, seconds)
+    mechanism, harm = explored(c, RULES[row.issue], seconds), explored(c, row.breaks, seconds)
     spent = round(time.process_time() - started, 1)
     return Cell(
         row.issue,
         release,
-        found.depth,
-        found.states,
+        mechanism.depth,
+        harm.depth,
+        harm.trace is not None and is_broken_in(harm.trace, RULES[row.issue]),
+        max(mechanism.states, harm.states),
         spent,
-        found.trouble,
+        mechanism.trouble or harm.trouble,
         same_text(release, repairs_of(row), row.settings),
         sources_digest(*SOURCES),
     )
+
+
+def is_broken_in(trace: Trace, name: str) -> bool:
+    """Whether a step of a run breaks a rule over steps."""
+    (rule,) = (p for p in properties_of(PROTOCOL) if p.name == name)
+    model = trace.model
+    names, layout = bound(model), model.program.layout
+    state = model.program.initial()
+    for word in trace.schedule:
+        before = StateView(layout, state.key())
+        names["apply"](state, word)
+        if not keeps(rule, names, state, before):
+            return True
+    return False
 
 
 def run(

@@ -23,7 +23,7 @@ def variant_of(protocol: str, release: str) -> str:
         if release in numbers:
             return variant
     known = ", ".join(n for numbers in releases.values() for n in numbers)
-    raise ConfigError(f"there is no release {release!r} in this text; there are {known}")
+    raise ConfigError(f"there is no release {release!r} in this model; there are {known}")
 
 
 def release_of(protocol: str, variant: str) -> str:

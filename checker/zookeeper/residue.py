@@ -89,8 +89,8 @@ class Left:
         if self.trouble:
             return self.trouble
         if self.breaks:
-            return f"{self.breaks} breaks after {self.depth} steps"
-        return f"explored to the end, depth {self.depth}: no violation within this budget"
+            return f"{self.breaks} is violated after {self.depth} steps"
+        return f"explored to exhaustion, depth {self.depth}: no violation within this budget"
 
 
 def repairs_of(line: Line, release: str) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ def ask(line: Line, release: str, seconds: float | None, progress: Progress | No
     Raises:
         KeyboardInterrupt: it was interrupted.
     """
-    started, judged = time.process_time(), properties_of(PROTOCOL)
+    started, judged = time.process_time(), [p for p in properties_of(PROTOCOL) if p.default]
     names = ("elections", "proposals", "crashes", "losses")
     budget = dict(zip(names, line.budget, strict=True))
     code, _ = Compiled.of(Model(configuration(release, repairs_of(line, release), budget, False, "")), judged, True)
@@ -119,7 +119,9 @@ def ask(line: Line, release: str, seconds: float | None, progress: Progress | No
     if r.stopped == "interrupted":
         raise KeyboardInterrupt  # no line after it is begun
     first = min(r.violations.values(), key=lambda v: v.depth, default=None)
-    trouble = "" if first is not None or r.complete else str(r.error or r.stopped or "it was not explored to its end")
+    trouble = (
+        "" if first is not None or r.complete else str(r.error or r.stopped or "it was not explored to exhaustion")
+    )
     trace = None if first is None else build_trace(code.model, first.property, first.schedule)
     if trace is not None:
         replay(trace)

@@ -111,7 +111,7 @@ class SourceTree(ABC):
         return ""
 
     def not_one(self) -> RequestError:
-        return RequestError(f"{self.words} is no source tree of ZooKeeper: it has no {ROOTS[0]}/{SERVER}")
+        return RequestError(f"{self.words} is not a source tree of ZooKeeper: it has no {ROOTS[0]}/{SERVER}")
 
 
 class FolderTree(SourceTree):
@@ -123,7 +123,7 @@ class FolderTree(SourceTree):
 
     def listed(self) -> list[str]:
         if not self.folder.is_dir():
-            raise RequestError(f"{self.words} is no folder")
+            raise RequestError(f"{self.words} is not a folder")
         root = next((r for r in ROOTS if (self.folder / r / SERVER).is_dir()), None)
         if root is None:
             raise self.not_one()
@@ -132,7 +132,9 @@ class FolderTree(SourceTree):
             folders.sort()
             out += (Path(folder, n).relative_to(self.folder).as_posix() for n in sorted(files) if n.endswith(".java"))
             if len(out) > MOST_FILES:
-                raise RequestError(f"{self.words} has more than {MOST_FILES:,} Java files: it is no tree of ZooKeeper")
+                raise RequestError(
+                    f"{self.words} has more than {MOST_FILES:,} Java files: it is not a tree of ZooKeeper"
+                )
         return out
 
     def read(self, path: str) -> bytes:

@@ -23,18 +23,22 @@ TRACKER = "https://issues.apache.org/jira/browse/ZOOKEEPER-"
 CLIENTS = {
     "acknowledged-survives": "a write that a serving server had applied, and that a client may have read, is not in "
     "the tree of a later leader: it is lost",
-    "trees-agree": "two servers that serve have different trees: what a client reads depends on where it reads",
-    "initial-history": "a server serves before its leader is established, or without what that leader began with: "
+    "trees-agree": "two servers that serve have different trees: what a client reads depends on the server",
+    "initial-history": "a server serves before its leader is established, or without the initial history of that "
+    "leader: "
     "a client may read an older tree",
     "served-is-on-a-quorum": "what a client may have read is not on the disks of a quorum: more crashes can lose it",
-    "memory-is-the-disk": "a server holds in memory what its disk has not: a crash takes away what a client may "
-    "have read",
+    "memory-is-the-disk": "a server has in memory what its disk does not have: a crash loses what a client may have "
+    "read",
     "one-leader-an-epoch": "two leaders are established in one epoch: different transactions may get one zxid",
-    "epoch-is-on-a-quorum": "a leader is established in an epoch that no quorum has on its disks: it may begin again",
+    "epoch-is-on-a-quorum": "a leader is established in an epoch that no quorum has on its disks: it may begin the "
+    "same epoch twice",
     "starts-again": "nothing at once: a server that has crashed cannot start, so the ensemble has one server less",
-    "epoch-has-its-history": "nothing at once: a server is in the newest epoch without what its leader began with; it "
+    "epoch-has-its-history": "nothing at once: a server is in the newest epoch without the initial history of its "
+    "leader; it "
     "may be elected by that epoch, and what a client has read is lost",
-    "no-stop": "nothing is lost: a server stops for a packet that its peer may send: the ensemble has one server less",
+    "no-stop": "nothing is lost: a server stops because of a packet that its peer may send: the ensemble has one "
+    "server less",
     "answers-count": "nothing is lost: a leader takes another packet for the answer to NEWLEADER, and may wait for it",
 }
 
@@ -49,13 +53,18 @@ def story(one: RowOutcome) -> list[tuple[str, str]]:
     alike = settled("", row.number or row.release, row.settings)
     numbers = tuple(n for n in numbers if settled("", n, row.settings) == alike)
     known = protocol.variants
-    out = [("bug", f"ZOOKEEPER-{row.issue}" if row.issue.isdigit() else f"{row.issue}, found here, and in no tracker")]
+    out = [
+        (
+            "bug",
+            f"ZOOKEEPER-{row.issue}" if row.issue.isdigit() else f"{row.issue}, found by zabcheck, in no issue tracker",
+        )
+    ]
     if row.issue.isdigit():
         out.append(("ticket", TRACKER + row.issue))
     out = [("what a client loses", CLIENTS.get(row.breaks, prop.statement)), ("what happens", row.says), *out]
     out += [
-        ("property that breaks", f"{row.breaks}: {' '.join(prop.statement.split())}"),
-        ("rule that is broken", row.split),
+        ("violated property", f"{row.breaks}: {' '.join(prop.statement.split())}"),
+        ("violated rule", row.split),
         ("release asked", asked(row) + (f" (as {', '.join(numbers)})" if len(numbers) > 1 else "")),
         ("other fixes in it", ", ".join(row.others)),
         ("its fix", "; ".join(f"{name}: {known[name].summary}" for name in row.fix)),
@@ -74,7 +83,7 @@ def headline(one: RowOutcome) -> str:
     if one.without.trouble:
         return f"{start}: no verdict: {one.without.trouble}"
     if not one.without.depth:
-        return f"{start}: not there: {row.breaks} {said(one, False)}"
+        return f"{start}: not applicable: {row.breaks} {said(one, False)}"
     fix = "; ".join(f"{name}: {known[name].summary}" for name in row.fix)
     return f"{start}: {row.breaks} {said(one, False)}; with its own fix ({fix}) it {said(one, True)}"
 
@@ -97,7 +106,11 @@ def said(one: RowOutcome, fixed: bool) -> str:
         return f"no verdict: {o.trouble}"
     states = plural(o.states, "state").replace(str(o.states), f"{o.states:,}", 1)
     merged = "" if one.split else " (with steps merged by promise)"
-    found = f"breaks after {plural(o.depth, 'step')}, {states}" if o.depth else f"holds in all {states} of its budget"
+    found = (
+        f"is violated after {plural(o.depth, 'step')}, {states}"
+        if o.depth
+        else (f"holds in all {states} of its budget")
+    )
     return found + merged
 
 

@@ -1,4 +1,4 @@
-"""Clauses that together are inductive for `zab`: true initially, and kept by every step from states that satisfy all.
+"""State clauses that together are inductive for `zab`: true initially, and kept by every step if all hold.
 
 Start with `argument.py`, what an induction is made of, for user protocols too; then `promises.py` and `histories.py`.
 The clauses are the argument of DSN'11 (VI), and what it does not say of connections and messages in flight. They do not

@@ -1,4 +1,4 @@
-"""What an induction about a protocol is made of: its clauses, and what is known of them."""
+"""Define what an induction about a protocol consists of: its clauses, and what is known of them."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Argument:
 
     @property
     def every(self) -> tuple[Property, ...]:
-        """All that can be asked of a step."""
+        """Return all that can be checked of a step."""
         return (*self.clauses, *self.targets)
 
 
 def of_zab() -> Argument:
-    """The induction of the proof (docs/how-to/prove-a-protocol.md)."""
+    """Return the induction of the proof (docs/how-to/prove-a-protocol.md)."""
     judged = tuple(p for p in PROPERTIES if p.default and p.judges("zab"))
     return Argument(CLAUSES, judged, shapes=SHAPES, cases=CASES, impossible=impossible())
 
@@ -50,12 +50,12 @@ WRITTEN: Mapping[str, Callable[[], Argument]] = {"zab": of_zab}  # by protocol: 
 
 
 def is_whole(protocol: str) -> bool:
-    """Whether the clauses of an induction are about the paper's network too: no others are asked with them."""
+    """Return whether an induction's clauses also cover the paper's network, so that no others are needed."""
     return protocol in WRITTEN
 
 
 def argument_of(protocol: str) -> Argument | None:
-    """Return what an induction about a protocol is made of; None: nobody has written one.
+    """Return the induction about a protocol, or None if none has been written.
 
     Of a protocol that states its properties itself these are clauses beside those that it marks as such: what must
     hold may help to show that it does.

@@ -1,4 +1,4 @@
-"""How much there can be: counters and channels that never leave the ranges of their fields."""
+"""State the bounds on counters and channels: they never leave the ranges of their fields."""
 
 from __future__ import annotations
 

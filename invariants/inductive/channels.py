@@ -1,4 +1,4 @@
-"""What is in flight, and until its CEPOCH is taken where a follower is."""
+"""State what is in flight, and where a follower is until its CEPOCH is taken."""
 
 from __future__ import annotations
 

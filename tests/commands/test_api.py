@@ -166,8 +166,8 @@ def test_a_clause_is_asked_of_z3() -> None:
     found = zabcheck.prove_inductive(clauses=["leads-itself"], **alone)
     assert (found.exit_code, found.sentence) == (
         0,
-        f"kept; asked about leads-itself alone: 1 of 1 kept by every step, given {len(CLAUSES) - 1} others that were"
-        " not asked about",
+        f"kept; asked about leads-itself alone: 1 of 1 kept by every step, assuming {len(CLAUSES) - 1} others that "
+        f"were not checked",
     )
     assert found["leads-itself"].verdict == "kept"
     assert "1 processes; at most 1 transactions are ever abcast" in found.granted
@@ -242,7 +242,7 @@ def test_a_user_protocol_is_named_by_file_module_or_declaration(
         again = zabcheck.explore(protocol, nodes=2, budgets=budgets)
         assert (again.states, again.sentence) == (by_file.states, by_file.sentence)
     del declared.__file__
-    with pytest.raises(zabcheck.RequestError, match="is in no file: write it into one"):
+    with pytest.raises(zabcheck.RequestError, match="is not in a file: write it to a file"):
         zabcheck.explore(declared)
     wrong = tmp_path / "wrong.py"
     wrong.write_text(START.read_text().replace("s.phase[p] = ABORTED", "s.faze[p] = ABORTED"))
@@ -373,7 +373,7 @@ def test_what_stands_in_the_way_of_a_package_is_named(name: str, tmp_path: Path)
     assert (done.returncode, done.stdout) == (2, "")
     file = f"{tmp_path / name}.py"
     assert done.stderr == (
-        f"zabcheck: {file} stands in the way of zabcheck's own package {name}: rename it, or run from another folder\n"
+        f"zabcheck: {file} shadows zabcheck's package {name}: rename it, or run from another folder\n"
     )
 
 
@@ -382,10 +382,10 @@ def test_a_shadowed_or_missing_package_is_reported_on_first_use(
 ) -> None:
     monkeypatch.setitem(sys.modules, "traces", type(sys)("traces"))
     monkeypatch.delitem(vars(zabcheck), "replay", raising=False)
-    with pytest.raises(ImportError, match=r"^a module made while running stands in the way"):
+    with pytest.raises(ImportError, match=r"^a module made while running shadows"):
         _ = zabcheck.replay
     monkeypatch.setattr(shadowed_packages, "place", lambda name: "")
-    assert shadowed_packages.in_the_way() == "zabcheck's own package checker is missing: install zabcheck anew"
+    assert shadowed_packages.in_the_way() == "zabcheck's own package checker is missing: reinstall zabcheck"
 
 
 # --- the plugin of pytest --------------------------------------------------------------------------

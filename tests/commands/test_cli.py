@@ -78,11 +78,11 @@ WRONG = [
     ("--protocol zookeeper --repair 9999", "`zabcheck variants --protocol zookeeper` lists them"),
     ("--network udp", "there is no network 'udp'"),
     ("--network datagrams", "there is no network 'datagrams'; there are fifo, lossy, unordered, duplicating"),
-    ("--heartbeats 1", "--heartbeats is not for zab, which speaks over connections"),
-    ("--property delivered-stands", "delivered-stands speaks of the state of db19, not of zab"),
+    ("--heartbeats 1", "--heartbeats is not for zab, which uses connections"),
+    ("--property delivered-stands", "delivered-stands is about the state of db19, not of zab"),
     ("--protocol db19 --network lossy", "there is no network 'lossy' for db19; there are datagrams, ordered, fifo"),
-    ("--protocol db19 --losses 1", "--losses is not for db19, which speaks over datagrams"),
-    ("--protocol db19 --property invariant-1", "invariant-1 speaks of the state of zab, not of db19"),
+    ("--protocol db19 --losses 1", "--losses is not for db19, which uses datagrams"),
+    ("--protocol db19 --property invariant-1", "invariant-1 is about the state of zab, not of db19"),
     ("--protocol db19 --variant no-promise", "there is no variant 'no-promise' of db19"),
     ("--network fifo --drops 1", "--drops needs --network lossy"),
     ("--duplicates 1", "--duplicates needs --network duplicating"),
@@ -107,7 +107,7 @@ WRONG = [
     ("--frobnicate", "No such option"),
     ("frobnicate", "there is no command 'frobnicate'"),
     ("explor", "there is no command 'explor'; `zabcheck` without a command explores"),
-    ("reenact ZK-4394 --servers a --jar b", "each say which servers are run: give one"),
+    ("reenact ZK-4394 --servers a --jar b", "contradict each other: give one"),
     ("x" * 300, "there is no command"),
     ("../cli", "there is no command"),
     ("--nodes", "requires an argument"),
@@ -261,7 +261,7 @@ def test_both_engines_and_both_ways_of_counting_report_the_same() -> None:
 def test_where_symmetry_is_not_sound_it_is_off_and_the_report_says_why(
     engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    why = "a property tells a state from its renaming"
+    why = "a property distinguishes a state from its renaming"
     monkeypatch.setattr(Compiled, "of", lambda model, judged, *how: (Compiled(model, judged, False), why))
     report = report_of(run(*TINY, "--json", "--engine", engine))
     assert report["engine"]["symmetry"] is False
@@ -322,7 +322,7 @@ def test_without_keep_going_the_others_have_no_verdict(folder: Path) -> None:
     assert (folder / "here.json").exists()
     result = run(*BROKEN, "--no-trace")
     assert result.exit_code == 1
-    assert "--keep-going goes on" in result.stdout
+    assert "--keep-going continues" in result.stdout
     assert {p.name for p in folder.iterdir()} == {"here.json", "here-durability.json"}
 
 
@@ -347,7 +347,7 @@ def test_an_unsaved_trace_is_printed_and_one_that_differs_is_a_bug(
     assert result.stdout.startswith(f"{verdict}: ")
     assert ("is violated after" in result.stdout) == (name == "write_trace")
     assert problem in result.stderr
-    assert ("a bug of zabcheck, please report it" in result.stderr) == (name == "verify")
+    assert ("this is a bug of zabcheck, please report it" in result.stderr) == (name == "verify")
     assert report_of(run(*BROKEN, "--json"))["verdict"] == verdict.lower()
 
 
@@ -376,7 +376,7 @@ def test_junit_has_a_case_for_each_property(folder: Path) -> None:
 def test_a_closed_stdout_is_one_sentence():
     shut = ("sh", "-c", 'exec "$@" >&-', "sh", *COMMAND, "induct", "--list")
     done = subprocess.run(shut, stderr=subprocess.PIPE, text=True, check=False)
-    assert (done.returncode, done.stderr) == (2, "zabcheck: stdout is closed: there is nowhere to answer\n")
+    assert (done.returncode, done.stderr) == (2, "zabcheck: stdout is closed: the result cannot be written\n")
 
 
 @pytest.mark.slow(seconds=1)
@@ -415,7 +415,7 @@ def test_a_run_cut_short_is_exit_3_and_says_how_far_it_got(
     assert report["verdict"] == "no verdict"
     assert reason in report["sentence"]
     assert report["sentence"].startswith("no verdict: ")
-    assert "looked at all states to depth" in report["sentence"]
+    assert "explored all states to depth" in report["sentence"]
     assert not report["coverage"]["request_covered"]
     assert not report["coverage"]["exhausted"]
     assert (report["coverage"]["error"] or report["coverage"]["stopped"]) in report["sentence"]
@@ -445,6 +445,7 @@ def test_ctrl_c_ends_soon_with_what_was_covered(engine: str) -> None:
     assert report["states"]["distinct"] > 10
 
 
+@pytest.mark.slow(seconds=1)
 def test_ctrl_c_before_the_exploration_is_exit_3_without_a_traceback(tmp_path: Path) -> None:
     fresh = os.environ | {"ZABCHECK_CACHE": str(tmp_path / "cache")}
     code, out, err, _ = interrupted("--txns", "3", after=0.6, environment=fresh)

@@ -217,7 +217,7 @@ def test_no_pipe_is_written_that_nobody_reads(folder: Path) -> None:
     os.mkfifo("fifo")
     for words in ((*TINY, "--junit", "fifo"), ("quorums", "none"), ("audit", "none", "--sarif", "fifo")):
         assert run(*words).exit_code == 2
-    assert "nobody reads" in run(*TINY, "--junit", "fifo").stderr
+    assert "no process reads" in run(*TINY, "--junit", "fifo").stderr
 
 
 FULL = "import resource, signal; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))"

@@ -183,11 +183,11 @@ EXTENTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
         lambda r: r.update(sentence=r["sentence"].replace("to depth 12 and no further", "to exhaustion (depth 12)")),
         "its sentence is",
     ),
-    "exhaustion everywhere": (all_of_it, "the states at the last depth asked for (12) are not expanded"),
-    "exhaustion in its coverage": (lambda r: r["coverage"].update(exhausted=True), "explored to exhaustion, and"),
+    "exhaustion everywhere": (all_of_it, "the states at the last requested depth (12) are not expanded"),
+    "exhaustion in its coverage": (lambda r: r["coverage"].update(exhausted=True), "explored to exhaustion, but"),
     "a greater depth asked for": (lambda r: r["limits"].update(depth=13), "its"),
     "no depth asked for": (lambda r: r["limits"].update(depth=None), "its"),
-    "a level more": (deeper, "no more than depth 12 was asked for"),
+    "a level more": (deeper, "no more than depth 12 was requested"),
     "a level that sums up to others": (lambda r: r["states"]["levels"].__setitem__(3, 99), "and levels of"),
     "an empty level": (
         lambda r: r["states"]["levels"].__setitem__(slice(2, 4), [0, sum(r["states"]["levels"][2:4])]), "is empty",
@@ -205,18 +205,18 @@ EXTENTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "more orbits than renamings": (lambda r: r["states"].update(raw=10**6), "cannot stand for"),
     "no collision": (lambda r: r["states"].update(collision_probability=0.0), "its states/collision_probability"),
     "a huge count": (lambda r: r["states"].update(generated=10**400), "a count is larger"),
-    "a fraction of a state": (lambda r: r["states"].update(terminal=7.0), "is no report"),
-    "a negative count": (lambda r: r["states"].update(generated=-1), "is no report"),
-    "a number for a truth": (lambda r: r["coverage"].update(exhausted=1), "is no report"),
+    "a fraction of a state": (lambda r: r["states"].update(terminal=7.0), "is not a report"),
+    "a negative count": (lambda r: r["states"].update(generated=-1), "is not a report"),
+    "a number for a truth": (lambda r: r["coverage"].update(exhausted=1), "is not a report"),
     "more looked at": (lambda r: r["coverage"].update(complete_depth=13), "all states to depth 13"),
-    "all but some": (lambda r: r["coverage"].update(request_covered=False), "nothing says why"),
+    "all but some": (lambda r: r["coverage"].update(request_covered=False), "the report has no reason"),
     "a limit reached in silence": (lambda r: r["coverage"].update(stopped="--max-states 5 reached"), "limit of none"),
     "a witness too deep": (
         lambda r: named(r, "integrity").update(witnessed_at=13, verdict="holds"), "witnessed at depth 13",
     ),
     "a witness": (lambda r: named(r, "integrity").update(witnessed_at=11), "its verdict is premise not reached"),
     "it holds": (lambda r: named(r, "integrity").update(verdict="holds"), "its properties/0/verdict"),
-    "a property twice": (lambda r: r["properties"].append(r["properties"][0]), "is there twice"),
+    "a property twice": (lambda r: r["properties"].append(r["properties"][0]), "is listed twice"),
     "another's statement": (lambda r: named(r, "integrity").update(statement="It is safe."), "statement"),
     "another's premise": (lambda r: named(r, "integrity").update(premise="nothing"), "premise"),
     "a witness of none required": (lambda r: r.update(required=["none-such"]), "a witness is required"),
@@ -270,7 +270,7 @@ def test_a_report_that_was_not_edited_is_taken(name: str, folder: Path) -> None:
     same = run("report", "run.json", "--rerun")
     if name != "cut short":
         assert (same.exit_code, same.stdout) == (result.exit_code, ""), same.stderr
-        assert "explored again, with the same outcome" in same.stderr
+        assert "explored again, with the same result" in same.stderr
 
 
 @pytest.fixture(scope="module")
@@ -298,7 +298,7 @@ def test_a_consistent_forged_report_is_detected_by_exploring_again(larger: dict[
     assert run("report", "run.json", "--html").exit_code == larger["exit_code"]
     result = run("report", "run.json", "--rerun")
     assert (result.exit_code, result.stdout) == (3, "")
-    assert "explored again, and the outcome is another: " in result.stderr
+    assert "explored again, with another result: " in result.stderr
     assert "and the report says 14" in result.stderr
 
 
@@ -313,7 +313,7 @@ def test_what_was_left_out_is_part_of_the_outcome(bounded: dict[str, Any], folde
     Path("run.json").write_text(json.dumps(lies(forge)(bounded)))
     result = run("report", "run.json", "--rerun")
     assert (result.exit_code, result.stdout) == (3, "")
-    assert "symmetry True, and the report says False" in result.stderr
+    assert "symmetry True, but the report says False" in result.stderr
 
 
 @pytest.fixture(scope="module")
@@ -353,11 +353,11 @@ AGREEING: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "another number of processes": (lambda r: r["configuration"].update(nodes=3), "4 states at depth 2, and"),
     "a crash": (lambda r: r["configuration"].update(crashes=1), "states at depth 1"),
     "another repair": (lambda r: r["configuration"].update(variant="small-quorum"), "states at depth"),
-    "a channel of one": (lambda r: r["configuration"].update(channel=1), "a range is left"),
+    "a channel of one": (lambda r: r["configuration"].update(channel=1), "a value leaves its range"),
     "a witness too early": (lambda r: named(r, "integrity").update(witnessed_at=3), "integrity is witnessed at depth"),
     "a witness at first": (lambda r: named(r, "agreement").update(witnessed_at=0), "agreement is witnessed at depth 0"),
     "a witness less": (lambda r: named(r, "integrity").update(witnessed_at=None), "the report says nowhere"),
-    "not all, and no reason": (lambda r: r["coverage"].update(exhausted=False), "nothing says why"),
+    "not all, and no reason": (lambda r: r["coverage"].update(exhausted=False), "the report has no reason"),
     "not all states of a depth": (lambda r: r["coverage"].update(complete_depth=3), "all states to depth 3"),
     "a run of no error": (lambda r: r["coverage"].update(error_trace_file="x.json"), "no capacity was too small"),
     "a limit that did not end it": (lambda r: r["limits"].update(max_states=5), "--max-states 5 did not end it"),
@@ -373,13 +373,13 @@ AGREEING: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "events of no budget": (lambda r: r["events"].update(crash=1, oracle=9), "1 events 'crash'"),
     "events of another world": (lambda r: r["events"].update({"heartbeat timer": 1, "oracle": 9}), "heartbeat timer"),
     "other successors": (lambda r: (r["states"].update(generated=70), r["events"].update(oracle=11)), "70 successors"),
-    "other terminal states": (lambda r: r["states"].update(terminal=0), "0 terminal states, and there are 3"),
+    "other terminal states": (lambda r: r["states"].update(terminal=0), "0 terminal states, but there are 3"),
     "other orbits": (lambda r: r["states"].update(raw=89), "89 states for so many orbits"),
     "another step": (lambda r: r["steps"].update({"f.1.1": 9}), "9 steps f.1.1"),
-    "symmetry, and none": (lambda r: r["engine"].update(symmetry_off="--no-symmetry"), "it used symmetry, and did"),
+    "symmetry, and none": (lambda r: r["engine"].update(symmetry_off="--no-symmetry"), "it used symmetry, but did"),
     "reduced": (lambda r: r["engine"].update(reduced=True, reduction_off=None), "too few"),
     "narrowed": (lambda r: r["engine"].update(ample_sets=True, reduced=True, reduction_off=None), "only 46"),
-    "states left out and no steps": (lambda r: r["engine"].update(ample_sets=True), "and no transitions"),
+    "states left out and no steps": (lambda r: r["engine"].update(ample_sets=True), "but no transitions"),
     "no ample sets and no steps": (lambda r: r["engine"].update(ample_sets_off="x reads others"), "it was not reduced"),
     "another reason": (lambda r: r["engine"].update(reduction_off="it is small"), "another reason"),
     "stuttering left out": (lambda r: r["engine"].update(stuttering_off=None), "there are none over connections"),
@@ -453,4 +453,4 @@ def test_the_first_states_are_explored_again_where_a_violation_was_hidden(folder
     Path("run.json").write_text(json.dumps(rederived(report)))
     result = run("report", "run.json", "--html")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "one-leader-an-epoch is violated at depth 12, and the report says nowhere" in result.stderr
+    assert "one-leader-an-epoch is violated at depth 12, but the report says nowhere" in result.stderr

@@ -48,9 +48,13 @@ CLUSTER = "spark://127.0.0.1:7077"
 @pytest.mark.parametrize(
     ("cores", "states", "why"),
     [
-        (4, None, "the cluster has 4 cores, and below 5 cores this machine, which has 2, is faster alone"),
+        (4, None, "the cluster has 4 cores, and below 5 cores this machine, which has 2, is faster"),
         (5, None, ""),
-        (8, 39_999_999, "at most 39,999,999 states, and 8 cores of a cluster are worth their start from 40,000,000 on"),
+        (
+            8,
+            39_999_999,
+            "at most 39,999,999 states, and 8 cores of a cluster are only worth starting from 40,000,000 on",
+        ),
         (8, 40_000_000, ""),
     ],
 )
@@ -137,8 +141,8 @@ def test_too_short_fingerprints_are_said_once() -> None:
     for states in (190_000_000, 193_000_000, 200_000_000):
         forecasting(result(states), 0, 1)
     assert [note for note in notes if "missed" in note] == [
-        "the probability that a state was missed is 1.0e-03 by now, at most; with --fingerprint 128, from the "
-        "beginning in another folder, it is 5.5e-23"
+        "the probability that a state was missed is at most 1.0e-03 so far; with --fingerprint 128, restarted in "
+        "another folder, it is 5.5e-23"
     ]
 
 
@@ -186,10 +190,11 @@ def explored(watch: Watch | None = None, **asked: Any) -> Report:
 def test_without_a_cluster_this_machine_explores() -> None:
     found = explored(master="local[2]").as_json()
     assert found["engine"]["name"] == "compiled"
-    assert found["engine"]["chosen"].startswith("this machine: local[2] is no cluster, and below ")
+    assert found["engine"]["chosen"].startswith("this machine: local[2] is not a cluster, and below ")
     assert recorded().alone(breadth_first.available_cores()) in found["engine"]["chosen"]
     small = explored(master=CLUSTER, checkpoint="levels").as_json()  # nobody answers there
-    assert small["engine"]["chosen"] == "this machine: it ended within 500,000 states, for which no cluster is reached"
+    here = "this machine: the exploration ended within 500,000 states, too few to start a cluster"
+    assert small["engine"]["chosen"] == here
     assert small["states"] == found["states"]
     named = answer(ExploreRequest(MODEL, properties=("agreement",), trace=None)).as_json()
     assert "chosen" not in named["engine"]

@@ -457,7 +457,7 @@ def test_a_task_keeps_nothing_that_is_not_known_to_be_whole(tmp_path: Path) -> N
     storage.create(checkpoints.folder_of(5))
     rows = [row for source in range(task.parts) for row in expand.expanded(task, storage, level, source)]
     answers = list(absorb.absorbed(task, storage, level, rows))
-    with pytest.raises(RuntimeError, match="owners said of 0 states what is new"):
+    with pytest.raises(RuntimeError, match="owners reported on 0 states"):
         list(keep.kept(task, storage, level, [row for row in answers if "answers" not in row]))
     assert list(keep.kept(task, storage, level, answers))
     path = tmp_path / next(row["candidates"].name for row in rows if row.get("candidates", NOTHING).count)
@@ -546,7 +546,7 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
 def test_a_checkpoint_is_one_run_s_at_a_time(tmp_path: Path) -> None:
     one, other = Checkpoint(Storage(str(tmp_path))), Checkpoint(Storage(str(tmp_path)))
     one.lock()
-    with pytest.raises(Refused, match="another run is at work"):
+    with pytest.raises(Refused, match="another run is using"):
         other.lock()
     one.unlock()
     other.lock()
@@ -562,7 +562,7 @@ def test_a_checkpoint_is_one_run_s_at_a_time(tmp_path: Path) -> None:
         ({"properties": judged("zab")[:3]}, "other properties"),
         ({"request": {"wide": True}}, "fingerprints of 64 bits"),
         ({"limits": Limits(depth=4)}, "at depth 6 already"),
-        ({"request": {"resume": False}}, "--resume goes on from it"),
+        ({"request": {"resume": False}}, "--resume continues from it"),
     ],
 )
 def test_a_checkpoint_of_another_question_is_refused(tmp_path: Path, asked: dict[str, Any], said: str) -> None:
@@ -825,7 +825,7 @@ def test_a_run_that_is_ended_is_resumed(tmp_path: Path) -> None:
     os.killpg(process.pid, signal.SIGTERM)  # as a terminal does it with SIGINT: all the processes get it
     _, trouble = process.communicate(timeout=HANG)
     assert process.returncode == 3
-    assert "--resume goes on from it" in trouble
+    assert "--resume continues from it" in trouble
     interrupted = checkpoint.depths()[-1]
     assert 31 <= interrupted < FAR - 4, "it was to be ended half-way"
 
@@ -854,7 +854,7 @@ def test_a_run_that_is_ended_is_resumed(tmp_path: Path) -> None:
         (["--engine", "spark", "--master", "spark://127.0.0.1:1"], "needs --checkpoint"),
         (["--fingerprint", "128"], "--fingerprint is for --engine spark"),
         (["--engine", "spark", "--checkpoint", "/dev/null/x"], "--checkpoint /dev/null/x"),
-        (["--engine", "spark", "--checkpoint", "{empty}", "--resume"], "holds no checkpoint to resume"),
+        (["--engine", "spark", "--checkpoint", "{empty}", "--resume"], "has no checkpoint to resume from"),
     ],
 )
 def test_wrong_questions_are_answered_in_a_sentence(

@@ -155,7 +155,7 @@ def test_fewer_states_are_visited_for_the_same_verdicts(monkeypatch: pytest.Monk
     r = explore.answer(ExploreRequest(model, trace="")).exploration
     assert conclusive(r)
     assert r.properties == judged("zab")
-    assert "delivered-is-chosen and durability judged where something is delivered" in r.merged
+    assert "delivered-is-chosen and durability checked at deliveries" in r.merged
     assert r.distinct < 104_328, "with every property judged as it is"
 
 
@@ -182,7 +182,7 @@ def test_where_what_it_follows_from_breaks_it_is_judged_itself(monkeypatch: pyte
     assert len(asked) == 2
     assert not r.violations
     assert r.complete
-    assert "judged where" not in r.merged
+    assert "checked at" not in r.merged
 
 
 class Looking(DeliveryModel):
@@ -193,6 +193,7 @@ class Looking(DeliveryModel):
         return (*super().observing, looking_at_deliveries)
 
 
+@pytest.mark.slow(seconds=1)
 def test_what_a_step_says_may_decide_nothing() -> None:
     code = Narrowing(Looking(TWO), judged("zab"), False, ())
     assert "delivered_now" in code.classes.why_not

@@ -207,7 +207,7 @@ def test_symmetry_is_left_out_where_it_is_not_sound() -> None:
     assert not code.symmetry
     line = favours_p0.__code__.co_firstlineno + 2
     assert reason == (
-        "the text tells processes apart: "
+        "the protocol distinguishes processes: "
         + f"a process is compared with the number 0 (tests/explore/test_explore.py:{line})"
     )
     with pytest.raises(Asymmetric, match="compared with the number 0"):
@@ -226,7 +226,7 @@ def test_the_second_line_finds_what_the_text_does_not_say(monkeypatch: pytest.Mo
     assert not code.symmetry
     count = itertools.count()
     monkeypatch.setattr(code, "canonical", lambda data: (next(count), data))
-    with pytest.raises(NotRenamings, match="step 1 of the way to a state is not possible in a renamed one"):
+    with pytest.raises(NotRenamings, match="step 1 of the path to a state is not enabled in a renamed state"):
         code.schedule_along([0])
 
 
@@ -272,7 +272,7 @@ def test_a_property_that_is_named_as_a_function_of_the_kernel_is_refused(monkeyp
         return s.steps >= 0
 
     monkeypatch.setattr(compiled, "full_namespace", lambda model: full_namespace(model) | {"expand": expand})
-    with pytest.raises(ValueError, match=r"test_explore.py:\d+: expand is a word of the explorer's"):
+    with pytest.raises(ValueError, match=r"test_explore.py:\d+: expand is a name of the explorer"):
         Compiled(Model(SMALL), DEFAULT, False).typed_namespace()
 
 

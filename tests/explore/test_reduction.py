@@ -282,9 +282,9 @@ BROKEN = ["--nodes", "3", "--txns", "1", "--timeouts", "1", "--crashes", "0", "-
 @pytest.mark.parametrize(
     ("ample", "sleep", "said"),
     [
-        (MANY, 2000, "no verdict: --max-states 2000 reached; {} broken, and no way there known yet;"),
-        (MANY, 700, "no verdict: --max-states 700 reached; {} broken, and no way there known yet;"),
-        (MANY, KeyboardInterrupt, "no verdict: interrupted; {} broken, and no way there known yet;"),
+        (MANY, 2000, "no verdict: --max-states 2000 reached; {} violated, with no path to it yet;"),
+        (MANY, 700, "no verdict: --max-states 700 reached; {} violated, with no path to it yet;"),
+        (MANY, KeyboardInterrupt, "no verdict: interrupted; {} violated, with no path to it yet;"),
         (KeyboardInterrupt, MANY, "no verdict: interrupted; no violation found;"),
         (1500, MANY, "no verdict: --max-states 1500 reached; no violation found;"),
     ],
@@ -327,7 +327,7 @@ def test_where_nothing_is_said_of_the_world_nothing_is_reduced() -> None:
     assert not why_not_reduced(Model(SMALL))
     own = Path(__file__).parents[1] / "own" / "texts" / "one_value.py"
     assert why_not_reduced(Model(Configuration(str(own)))) == "an election is a step (elects)"
-    assert "says of no two steps" in why_not_reduced(Model(Configuration(protocol="db19")))
+    assert "declares no two steps" in why_not_reduced(Model(Configuration(protocol="db19")))
     for network in ("unordered", "lossy", "duplicating"):
         assert why_not_reduced(Model(replace(SMALL, network=network)))
     assert why_not_reduced(Model(replace(SMALL, partitions=1)))

@@ -106,7 +106,7 @@ def test_a_check_that_is_not_what_it_was_is_run() -> None:
     )
     assert names() == ["mine"]
     git("rm", "-q", "--cached", "zabcheck.toml")
-    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "no matrix")
+    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "not a file of checks")
     assert names() == ALL, "there was none"
 
 
@@ -124,7 +124,7 @@ def test_the_packages_are_where_they_are() -> None:
 def test_what_was_not_run_is_said(repository: Path) -> None:
     result = CliRunner().invoke(main, ["check", "--changed-since", "HEAD"])
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("nothing was run: 3 checks left out; zabcheck.toml")
+    assert result.stdout.startswith("nothing was run: 3 checks skipped; zabcheck.toml")
 
 
 def test_no_such_commit_and_no_repository_are_wrong_questions(
@@ -134,7 +134,7 @@ def test_no_such_commit_and_no_repository_are_wrong_questions(
         result = CliRunner().invoke(main, ["check", "--changed-since", revision])
         assert result.exit_code == 2, result.output
         assert result.stdout == ""
-        assert "--changed-since asks git, which says: " in result.stderr
+        assert "--changed-since needs git, which reports: " in result.stderr
     outside = tmp_path_factory.mktemp("outside")
     (outside / "zabcheck.toml").write_text(MATRIX)
     (outside / "known.toml").write_text("")

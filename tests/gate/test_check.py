@@ -138,7 +138,7 @@ def test_a_premise_lost(gate: Gate) -> None:
     assert result.exit_code == 1
     assert answer["checks"][0]["differences"][0]["what"] == "premise lost"
     assert run["results"][0]["ruleId"] == "premise lost"
-    assert "the premise of agreement is not met, and was expected to be" in run["results"][0]["message"]["text"]
+    assert "the premise of agreement is not reached, and was expected to be" in run["results"][0]["message"]["text"]
 
 
 def test_a_budget_that_is_exhausted(gate: Gate) -> None:
@@ -247,7 +247,7 @@ def test_what_is_known_is_let_pass_until_its_day_is_over(gate: Gate, monkeypatch
     assert gate(None, baseline=known(today.isoformat())).exit_code == 0, "the last day counts"
     result, _, suites, run = files_of(gate, one(HOLDS, HASTY), baseline=known("2020-02-29"))
     assert result.exit_code == 1
-    assert "it was let pass until 2020-02-29, which is over (#17)" in result.stdout
+    assert "it was allowed until 2020-02-29, which has passed (#17)" in result.stdout
     assert suites.find(".//failure") is not None
     assert "suppressions" not in run["results"][0]
 
@@ -256,7 +256,7 @@ def test_what_is_known_and_not_there_fails(gate: Gate) -> None:
     result, answer, _, run = files_of(gate, one(), baseline=known(FAR))
     assert result.exit_code == 1
     assert answer["checks"][0]["differences"][0]["what"] == "vanished"
-    assert "take it out of there" in run["results"][0]["message"]["text"]
+    assert "remove it from the baseline" in run["results"][0]["message"]["text"]
     assert gate(one(HOLDS, SLOW), baseline=known(FAR)).exit_code == 3, "it is not known whether it is there"
 
 
@@ -279,30 +279,30 @@ def test_a_baseline_lets_pass_what_it_says_and_no_more(gate: Gate) -> None:
 
 WRONG = {
     "": "'check' is missing",
-    "check = []": "is to be one or more",
+    "check = []": "must be one or more",
     "[[check]": "is no TOML",
     f"[[check]]\nname = 'x'\nmax_states = {'9' * 5000}": "a number in it is too large",
-    one(HOLDS, "nodes = 'three'"): "check tpc nodes: 'three' is not right",
+    one(HOLDS, "nodes = 'three'"): "check tpc nodes: 'three' is wrong",
     one(HOLDS, "nodes = 99"): "check tpc: --nodes must be 1 to 7, not 99",
-    one(HOLDS, "nodes = -1"): "check tpc nodes: '-1' is not right",
+    one(HOLDS, "nodes = -1"): "check tpc nodes: '-1' is wrong",
     one(HOLDS, 'variant = "hsty"'): "check tpc: there is no variant 'hsty' of tpc.py; did you mean hasty?",
     one(HOLDS, 'engine = "compield"'): "check tpc engine: there is no 'compield'; did you mean compiled?",
     one(HOLDS, 'properties = ["agrement"]'): "did you mean agreement?",
-    one(HOLDS, "time_limit = 0"): "check tpc time_limit: '0' is not right",
+    one(HOLDS, "time_limit = 0"): "check tpc time_limit: '0' is wrong",
     one(HOLDS, 'memory_limit = "lots"'): "--memory-limit must be a size",
     one(HOLDS, "rounds = 3"): "there is no option 'rounds'",
     one(HOLDS, "budgets = { starts = 1 }"): "declares no budget 'starts'",
     one(HOLDS, 'protocol = "none.py"'): "cannot read none.py",
-    one(HOLDS, name="../x"): "'../x' is not right",
+    one(HOLDS, name="../x"): "'../x' is wrong",
     one() + one(): "two checks are called tpc",
     "[[check]]\nname = 'x'": "check x: 'expect' is missing",
-    one('verdict = "holds"'): "an expectation cites its 'source'",
+    one('verdict = "holds"'): "an expectation needs a 'source'",
     one('verdict = "holds", source = ""'): "check tpc expect",
     one(f'verdict = "hold", {SOURCE}'): "there is no 'hold'; did you mean holds or violated?",
-    one(f'verdict = "violated", {SOURCE}'): "does not say which properties break",
-    one(f"{HOLDS}, violated = {{ agreement = 5 }}"): "says which properties break",
-    one(f'verdict = "violated", violated = {{ agrement = 5 }}, {SOURCE}'): "no property 'agrement' is judged",
-    one(f"{HOLDS}, premises = ['all']"): "no property 'all' is judged",
+    one(f'verdict = "violated", {SOURCE}'): "does not say which properties are violated",
+    one(f"{HOLDS}, violated = {{ agreement = 5 }}"): "says which properties are violated",
+    one(f'verdict = "violated", violated = {{ agrement = 5 }}, {SOURCE}'): "no property 'agrement' is checked",
+    one(f"{HOLDS}, premises = ['all']"): "no property 'all' is checked",
     one(f"{HOLDS}, premises = 'some'"): "check tpc expect premises",
     one(f"{HOLDS}, sha256 = '{64 * '0'}'"): "only a simulated run has a sha256",
     one(f'verdict = "not reached", premises = ["agreement"], {SOURCE}'): "contradicts the premises",
@@ -327,12 +327,12 @@ def test_a_wrong_matrix_is_refused_in_a_sentence(gate: Gate, text: str) -> None:
     [
         ("[[known]]", "'check' is missing"),
         (known(FAR, check="tpcc"), "there is no check 'tpcc'; did you mean tpc?"),
-        (known("'2030-01-01'"), "is no date"),
-        (known("2030-01-01T10:00:00"), "is no date"),
+        (known("'2030-01-01'"), "is not a date"),
+        (known("2030-01-01T10:00:00"), "is not a date"),
         (known(FAR, 'property = "agrement"'), "did you mean agreement?"),
         (known(FAR, "depth = 3"), "'property' is missing"),
-        (known(FAR) + known(FAR), "is there twice"),
-        (known(FAR).replace("#17", " "), "an empty reason is none"),
+        (known(FAR) + known(FAR), "is listed twice"),
+        (known(FAR).replace("#17", " "), "the reason is empty"),
         (known(FAR).replace("reason", "raeson"), "did you mean reason?"),
     ],
 )
@@ -445,7 +445,7 @@ def test_goals_are_held_against_what_they_are_to_come_to(gate: Gate, tmp_path: P
     expect = f'verdict = "violated", violated = {{ served = 8 }}, {SOURCE}'
     assert gate(one(expect, *LIVE), head="").exit_code == 0
     result = gate(one(expect, *LIVE, 'progress_properties = ["served"]', "max_states = 2"), "--json")
-    assert result.exit_code == 3, "nobody was found to wait, and not all was looked at"
+    assert result.exit_code == 3, "no starving process was found, and not every state was explored"
     assert json.loads(result.stdout)["checks"][0]["reasons"]
     assert gate(one(expect.replace("8", "7"), *LIVE)).exit_code == 1
     assert gate(one(HOLDS, *LIVE)).exit_code == 1
@@ -468,7 +468,7 @@ def test_goals_are_held_against_what_they_are_to_come_to(gate: Gate, tmp_path: P
         (one(f'verdict = "holds", raw = 5, {SOURCE}', *LIVE), "there is no raw to expect"),
         (one(HOLDS, *LIVE, "keep_going = true"), "--keep-going does not go with --live"),
         (one(HOLDS, 'progress_properties = ["served"]'), 'progress_properties are for engine = "live"'),
-        (one(HOLDS, 'engine = "live"'), "mark a function of its text with @progress"),
+        (one(HOLDS, 'engine = "live"'), "mark a function of its source with @progress"),
     ],
 )  # fmt: skip
 def test_a_wrong_question_about_goals_is_refused(text: str, said: str, gate: Gate, tmp_path: Path) -> None:

@@ -148,12 +148,12 @@ def test_a_story_is_made_of_what_the_variant_changes_and_why_that_matters() -> N
     assert " Why it does no harm: the joiner lags" in said["join-deliver-initial"]
     assert said["db19-own-acks"].startswith("The rule repaired: an Ack counts for ")
     untold = replace(ENTRIES["small-quorum"], story="", why="")
-    with pytest.raises(MatrixError, match="the gallery tells nothing of small-quorum"):
+    with pytest.raises(MatrixError, match="the gallery has no story of small-quorum"):
         shipped.told(untold, {})
 
 
 def test_the_page_says_what_the_entries_say() -> None:
-    page = (TOP / "docs/gallery.md").read_text()
+    page = (TOP / "docs/reference/gallery.md").read_text()
     tables = [line.strip("|").split("|") for line in page.splitlines() if line.startswith("| [`")]
     rows = {row[0]: row for row in tables if len(row) == 8}
     for c in ENTRIES.values():

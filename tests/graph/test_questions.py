@@ -170,5 +170,5 @@ def test_a_first_state_that_violates_is_every_run() -> None:
     assert steps_of_all(graph, NAME) == dominators(graph, NAME) == ()
     assert least_budgets(graph, NAME) == ({},)
     assert certainty(graph, NAME).doomed == {0}
-    with pytest.raises(ValueError, match="not judged by 'other'; it is by safe"):
+    with pytest.raises(ValueError, match="not checked against 'other'; it is checked against safe"):
         answers(graph, "other")

@@ -118,7 +118,7 @@ def test_rows_without_a_run_are_told() -> None:
     found = judged(Judge(), pa.concat_tables([nameless, table, nameless], promote_options="permissive"))
     assert [s.run for s in found] == [1, None]
     assert set(words_of(found[1]).values()) == {MALFORMED}
-    assert found[1].said[0][0] == "2 rows do not say of which run they are"
+    assert found[1].said[0][0] == "2 rows have no run number"
 
 
 def test_order_by_time_says_nothing_that_rows_in_order_do_not() -> None:

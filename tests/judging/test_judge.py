@@ -488,5 +488,5 @@ def test_a_run_whose_rows_lie_apart_in_one_row_group_is_refused(tmp_path: Path) 
     one = History(1, (Deliver(0, 0, Txn(1, 1, 1)),))
     path = written(tmp_path / "t.parquet", [rows_of(one, run) for run in (1, 2, 1)])
     (unit,) = read_units(path)
-    with pytest.raises(TableError, match="the rows of run 1 do not lie together"):
+    with pytest.raises(TableError, match="the rows of run 1 are not contiguous"):
         judge_unit(unit, ALL)

@@ -84,10 +84,16 @@ def test_a_run_is_judged_by_the_tree_where_it_is_named() -> None:
 
 QUICK = ("--seed", "14", "--rounds", "400", "--engine", "interpret")
 REFUSED = [
-    (("--property", "tree-reads"), "--property goes with --check"),
-    (("--check", "--property", "tree-read"), "no simulated run is judged by tree-read: it is built in, or no property"),
-    (("--check", "--property", "tree-writes-of-requests"), "it asks how long each pass was that a process gave up"),
-    (("--check", "--property", "tree-writes", "--proposals", "70"), "none says in which pass a process broadcasts"),
+    (("--property", "tree-reads"), "--property needs --check"),
+    (
+        ("--check", "--property", "tree-read"),
+        "no simulated run is checked against tree-read: it is built in, or no property",
+    ),
+    (("--check", "--property", "tree-writes-of-requests"), "it reads the lengths of passes that a process gave up"),
+    (
+        ("--check", "--property", "tree-writes", "--proposals", "70"),
+        "no row has the pass in which a process broadcasts",
+    ),
 ]
 
 

@@ -64,7 +64,7 @@ def test_a_run_too_large_for_a_property_without_kernel_is_not_judged(monkeypatch
     monkeypatch.setattr(definition, "MOST_ROWS", 1)
     run = Run(14, rounds=300, proposals=4)
     (said,) = ((verdict_word(v), why) for v, why in judge_many(run, Progress(300)) if v.of.name == "agreement")
-    assert said == ("not judged", "agreement is judged by its definition alone, in runs of fewer proposals")
+    assert said == ("not judged", "agreement is checked by its definition only, in runs of fewer proposals")
 
 
 @pytest.mark.slow(seconds=1)

@@ -129,7 +129,7 @@ def test_an_erring_step_has_no_successor_and_is_judged_by_nothing() -> None:
         assert r.depth == DEPTH and r.expanded_levels == DEPTH - 1 and not r.complete
         told = report(model, r)
         assert told.exit_code == 3 and r.error in told.sentence
-        assert f"looked at all states to depth {DEPTH - 1} and part of depth {DEPTH}" in told.sentence
+        assert f"explored all states to depth {DEPTH - 1} and part of depth {DEPTH}" in told.sentence
 
 
 @pytest.mark.parametrize("holds", [stage_not_4, no_step_to_stage_4])

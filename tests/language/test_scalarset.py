@@ -116,12 +116,12 @@ def test_db19_says_where_it_tells_processes_apart() -> None:
     """Votes for the highest id; and what was voted is kept by numbers."""
     told = [a.sentence() for a in found_in(Model(Configuration(protocol="db19")), ())]
     more = f"{told[0]}, and {len(told) - 1} more"
-    assert asymmetry(Model(Configuration(protocol="db19")), ()) == f"the text tells processes apart: {more}"
+    assert asymmetry(Model(Configuration(protocol="db19")), ()) == f"the protocol distinguishes processes: {more}"
     assert re.fullmatch(r"processes are compared by their order \(>\) \(zabspec/protocols/election.py:\d+\)", told[0])
     claimed = {"events": {}, "engine": {"symmetry": True}}  # a report that used symmetry all the same
     refused = next(unlike(claimed, Model(Configuration(protocol="db19")), ()))
-    assert refused == f"it used symmetry, and cannot have: the text tells processes apart: {more}"
-    assert any("index of vote_view, where a number should be" in sentence for sentence in told)
+    assert refused == f"it used symmetry, but cannot have: the protocol distinguishes processes: {more}"
+    assert any("index of vote_view, where a number is expected" in sentence for sentence in told)
 
 
 def test_the_list_of_what_is_trusted_is_this() -> None:
@@ -161,7 +161,7 @@ def test_nothing_is_trusted_by_its_name(tmp_path: Path) -> None:
     """A function called as one on the list, with a module that says it is the world's, is another function."""
     text = "def process_in(word: int) -> Node:\n    return word & 1  # HERE\n"
     told = found(import_text(tmp_path, "namesakes", HEAD + text))
-    assert [a.reason for a in told] == ["process_in gives back a number where a process should be"]
+    assert [a.reason for a in told] == ["process_in returns a number where a process is expected"]
 
 
 # --- the way it takes through a whole program ----------------------------------------------------
@@ -177,7 +177,7 @@ def test_an_edited_protocol_a_property_and_a_clause_are_asked(tmp_path: Path, mo
     del model.program.namespace
     line = text[: text.index("or l == 2")].count("\n") + 1
     said = asymmetry(model, ())
-    assert said.startswith("the text tells processes apart: a process is compared with the number 2 (")
+    assert said.startswith("the protocol distinguishes processes: a process is compared with the number 2 (")
     assert f"edited.py:{line})" in said
     judging = import_text(tmp_path, "low", HEAD + "def leads_low(s: State) -> bool:\n    return s.role[0] == LEADING\n")
     monkeypatch.setattr("invariants.binding.MODULES", (judging,))
@@ -211,9 +211,9 @@ def test_an_induction_asks_about_every_process_where_they_are_told_apart(monkeyp
     labels = {m.label for m in pool.induction(question).moves}
     assert "timeout(process=0)" in labels
     assert "timeout(process=1)" not in labels
-    monkeypatch.setattr(pool, "told_apart", lambda question: "the text tells processes apart: somewhere")
+    monkeypatch.setattr(pool, "told_apart", lambda question: "the protocol distinguishes processes: somewhere")
     assert "timeout(process=1)" in {m.label for m in pool.induction.__wrapped__(question).moves}
-    assert pool.moves_of(question)[0] == "the text tells processes apart: somewhere"
+    assert pool.moves_of(question)[0] == "the protocol distinguishes processes: somewhere"
 
 
 # --- the schema, and who is trusted ------------------------------------------------------------------
@@ -258,4 +258,4 @@ def test_the_world_is_not_the_world_by_its_name(tmp_path: Path) -> None:
     model = Model(Configuration())
     front = FrontEnd(model.program.layout, full_namespace(model) | {"f": module.f}, model.program.types, ())
     told = [a.reason for a in asymmetries(front, ["f"], Trusted(DECODERS, CALLERS))]
-    assert told == ["process_in reads processes as numbers, and is for the world alone"]
+    assert told == ["process_in reads processes as numbers, and is only for the world"]

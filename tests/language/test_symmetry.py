@@ -257,8 +257,8 @@ class Toy:
     [
         ("hash", "a renamed state is not recognised as the same"),
         ("steps", "the steps of a renamed state are not its renamed steps"),
-        ("holds", "a property tells a state from its renaming"),
-        ("premise", "a property tells a state from its renaming"),
+        ("holds", "a property distinguishes a state from its renaming"),
+        ("premise", "a property distinguishes a state from its renaming"),
         ("", ""),
     ],
 )

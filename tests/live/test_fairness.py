@@ -1,4 +1,4 @@
-"""Fairness: one definition (docs/live.md), in the search, in the check of what it found, and read naively here."""
+"""Fairness by its definition (docs/explanation/liveness.md): in the search, in the check of its runs, and naively."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_who_waits_for_ever_in_a_fair_run_is_found_and_nobody_else(network: str,
         assert replay(read_trace(tmp_path / "zabcheck-small-gets.trace.json")).lasso is not None
     else:
         assert result.exit_code == 0, result.output
-        assert "holds: in no fair run does anybody wait for ever, 1 of 1 progress property" in result.output
+        assert "holds: no process starves in any fair run, 1 of 1 progress property" in result.output
 
 
 # --- held against networkx, in the CPython world ---------------------------------------------------
@@ -66,7 +66,7 @@ def tables(folder: str, network: str, crashes: int) -> LiveCode:
 
 
 class Naive:
-    """The definition of docs/live.md, read in plain Python: the graph, and what is enabled and met in it."""
+    """The definition of docs/explanation/liveness.md in plain Python: the graph, and what is enabled and met in it."""
 
     def __init__(self, model: Model, initial: StateView) -> None:
         self.model, phase = model, stable_phase(model)
@@ -236,9 +236,12 @@ def test_every_fairness_of_actions_is_the_second_semantics(tmp_path: Path, monke
     [
         ('fair="often"', 'fair is "weak", "strong" or False'),
         ('fair_to="everybody"', 'fair_to is "process"'),
-        ('fair="strong", budget="tries"', "what costs a budget never needs to be done: without tries it could be fair"),
-        ('fair_to="action", budget="tries"', "what costs a budget never needs to be done"),
-        ('fair=False, fair_to="action"', "fair=False says that it need not be done"),
+        (
+            'fair="strong", budget="tries"',
+            "a step that costs a budget need not be taken: without tries it could be fair",
+        ),
+        ('fair_to="action", budget="tries"', "a step that costs a budget need not be taken"),
+        ('fair=False, fair_to="action"', "fair=False contradicts"),
     ],
 )
 def test_a_fairness_that_cannot_be_is_refused_with_its_line(mark: str, said: str, tmp_path: Path) -> None:
@@ -253,7 +256,7 @@ def test_an_answer_says_which_fairness_it_assumes(tmp_path: Path) -> None:
     (tmp_path / "marked.py").write_text(marked())
     (said,) = (one for one in assumed(Model(Configuration(protocol=str(tmp_path / "marked.py")))) if "acts-0" in one)
     assert said.endswith(
-        "each process does, where it can: acts-0; some process does, where one can: acts-2; each process does, where "
-        "it can again and again (strongly fair): acts-1; some process does, where one can again and again (strongly "
-        "fair): acts-3"
+        "each process takes it if it can: acts-0; some process takes it if one can: acts-2; each process takes it if "
+        "it can infinitely often (strongly fair): acts-1; some process takes it if one can infinitely often "
+        "(strongly fair): acts-3"
     )

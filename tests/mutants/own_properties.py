@@ -293,7 +293,7 @@ def both(model: Any, properties: Sequence[Any], whole: Any, full: Any, limits: A
     wrong = wrong or goes_on_otherwise(search.code)
     return {
         "full": full.distinct, "merging": less.distinct, "broken": broken, "merged": bool(less.merged),
-        "conclusive": conclusive(less), "unforeseen": search.unforeseen, "replaced": "judged where" in asked.merged,
+        "conclusive": conclusive(less), "unforeseen": search.unforeseen, "replaced": "checked at" in asked.merged,
         "requested": asked.distinct, "ample": search.code.ample, "classes": search.code.classes.classes,
         "why_not": search.code.classes.why_not, "wrong": wrong,
     }  # fmt: skip

@@ -62,8 +62,8 @@ def test_what_init_writes_is_proved(written) -> None:
     outcome = asked(written(), channel=3)
     assert answer_of(outcome) == ("proved", 0), as_text(outcome)
     assert {v.clause.name for v in outcome.verdicts} >= {"sent-by-someone", "one-decision", "agreement"}
-    assert "at most 1 begins: the text counts them" in outcome.granted
-    assert "any number of refusals and of crashes may be left: nothing in the text counts them" in outcome.granted
+    assert "at most 1 begins: the protocol counts them" in outcome.granted
+    assert "any number of refusals and of crashes may remain: the protocol does not count them" in outcome.granted
     assert any("need a larger --channel is not taken: in_flight would hold more than 3" in g for g in outcome.granted)
     assert "proved of runs in which no step needs a larger --channel;" in as_text(outcome)
 
@@ -121,8 +121,8 @@ def test_a_move_that_clauses_forbid_is_told_and_is_no_obstacle(written) -> None:
 
 def test_what_reads_how_much_is_left_is_not_said_of_any_number(written) -> None:
     outcome = asked(written("return s.begins_left == 0", "return s.begins_left < s.CRASHES"), "recover", channel=2)
-    assert "at most 1 begins; at most 1 crashes" in "; ".join(outcome.granted).replace(": the text counts them", "")
-    assert "any number of refusals may be left: nothing in the text counts them" in outcome.granted
+    assert "at most 1 begins; at most 1 crashes" in "; ".join(outcome.granted).replace(": the protocol counts them", "")
+    assert "any number of refusals may remain: the protocol does not count them" in outcome.granted
 
 
 CLOCK = """def may_tick(s: State) -> bool:
@@ -145,7 +145,7 @@ def test_a_clock_goes_on_within_its_range(written) -> None:
     outcome = asked(path, "tick", channel=2)
     assert answer_of(outcome) == ("proved", 0), as_text(outcome)
     assert [t.move for t in outcome.taken] == ["", "tick()"]
-    assert "any number of ticks and of refusals and of crashes may be left: nothing in the text counts them" in (
+    assert "any number of ticks and of refusals and of crashes may remain: the protocol does not count them" in (
         outcome.granted
     )
     wild = asked(written("    return s.now < 2", "    return s.now < 9", Path(path).read_text()), "tick", channel=2)
@@ -242,7 +242,7 @@ def test_what_cannot_be_asked_is_one_sentence(written) -> None:
     silent = ALONE[: ALONE.index("# --- what must hold")] + ALONE[ALONE.index(VARIANT) :]
     code, text = said("--protocol", written(text=silent))
     assert code == 2
-    assert "claims nothing: mark a clause with @invariant, a property with @safety" in text
+    assert "declares no clause or property: mark a clause with @invariant, a property with @safety" in text
 
 
 @pytest.mark.slow(seconds=2)
@@ -253,7 +253,7 @@ def test_some_clauses_checked_alone_never_count_as_all(written) -> None:
     assert [line.split()[:2] for line in text.splitlines()[1:3]] == [["one-decision", "kept"], ["agreement", "kept"]]
     joined = " ".join(text.split())
     assert "asked about one-decision, agreement alone: 2 of 2 kept by every step of runs in which no step" in joined
-    assert "assumed, and not asked about: sent-by-someone, sent-to-someone, sent-within" in joined
+    assert "assumed, not checked: sent-by-someone, sent-to-someone, sent-within" in joined
     assert "proved" not in text
     code, text = said("--protocol", written(), *small, "--clause", "agreement", "--assume", "none")
     assert code == 1
@@ -275,7 +275,7 @@ def test_the_list_and_the_explorer_speak_of_its_own_clauses(written) -> None:
     assert "one-decision            All decisions in flight are the same. (tpc.py)" in text
     code, text = said("--protocol", path, "--confirm", "--nodes", "2")
     assert code == 0
-    assert "clauses are so in every reachable state" in text
+    assert "clauses hold in every reachable state" in text
 
 
 def listed(*args: str) -> tuple[int, str]:

@@ -178,4 +178,4 @@ def test_pages_and_help_name_every_network(watched: InstrumentedWorld) -> None:
             assert f"`{network}`" in text or f"## {network}" in text, page
         for name, said in helps.items():
             assert said is not None
-            assert network in said or said == "As `zabcheck` takes it.", name
+            assert network in said or said == "As for `zabcheck`.", name

@@ -7,6 +7,8 @@ from functools import cache
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
+import pytest
+
 from zabspec import zab
 
 TESTS = Path(__file__).parents[1]
@@ -44,6 +46,7 @@ def test_every_folder_says_what_it_tests() -> None:
         assert ast.get_docstring(ast.parse(init.read_text(encoding="utf-8"))), init
 
 
+@pytest.mark.slow(seconds=1)
 def test_helpers_are_imported_by_their_full_names() -> None:
     """A bare name is found only where `sys.path` leads into a folder of the tests."""
     ours = {path.stem for path in FILES} | {path.parent.name for path in FILES if path.parent != TESTS}

@@ -75,6 +75,7 @@ def test_modules_are_not_called_by_old_words() -> None:
     assert found == LEFT_MODULES, f"new names with old words, or fewer than listed; say instead: {OLD}"
 
 
+@pytest.mark.slow(seconds=1)
 def test_classes_are_not_called_by_old_words() -> None:
     found = {name for name in classes() if OLD.keys() & set(words(name))}
     assert found == LEFT_CLASSES, f"new classes with old words, or fewer than listed; say instead: {OLD}"
@@ -153,6 +154,7 @@ def written_keys() -> Iterator[tuple[str, str]]:
                         yield inner.as_posix(), str(key.value)
 
 
+@pytest.mark.slow(seconds=1)
 def test_keys_of_json_are_not_called_by_old_words() -> None:
     found = {(file, key) for file, key in written_keys() if old_in(key)}
     for path in sorted((TOP / "checker").rglob("*.schema.json")):

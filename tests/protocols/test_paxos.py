@@ -152,7 +152,7 @@ def test_the_page_s_table_of_verdicts_is_what_is_found(column: int, variant: str
 
 def test_ballots_tell_processes_apart_and_the_text_says_where() -> None:
     line = next(k for k, text in enumerate(Path(PAXOS).read_text().splitlines(), 1) if "s.NODES + p + 1" in text)
-    said = f"the text tells processes apart: arithmetic (+) on a process (examples/paxos.py:{line})"
+    said = f"the protocol distinguishes processes: arithmetic (+) on a process (examples/paxos.py:{line})"
     assert asymmetry(Model(SMALL), judged()) == said
     assert f"off: {said}\n" in PAGE
 

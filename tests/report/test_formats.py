@@ -117,5 +117,5 @@ def test_two_names_of_one_file_are_refused(way: str, tmp_path: Path, monkeypatch
     other = {"absolute": tmp_path / "a", "through a folder": Path("folder/../a"), "link to it": Path("link")}[way]
     with pytest.raises(click.UsageError, match="--html and --junit name the same file"):
         files_of("explore", {"html": Path("a"), "junit": other})
-    with pytest.raises(click.UsageError, match="read or written besides"):
+    with pytest.raises(click.UsageError, match="also read or written"):
         check_page(Path("a"), [other])

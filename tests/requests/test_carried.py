@@ -120,8 +120,8 @@ def test_a_report_is_explored_again_only_if_its_request_is_its_own(violated: tup
     assert rerun.differences(report) == []
     given = ExploreRequest.from_json(report["request"])
     for other, sentence in (
-        (replace(given, model=replace(TINY, nodes=3)), "of another configuration"),
-        (replace(given, properties=("agreement",)), "of other properties"),
+        (replace(given, model=replace(TINY, nodes=3)), "for another configuration"),
+        (replace(given, properties=("agreement",)), "for other properties"),
         (LiveRequest(TINY), "of kind 'live', not explore"),
     ):
         with pytest.raises(RequestError, match=sentence):
@@ -148,27 +148,27 @@ def test_a_trace_is_read_only_if_its_request_is_its_own(violated: tuple[dict[str
     assert read(SearchRequest(replace(TINY, nodes=5, budgets={}), how="swarm").as_json())
     assert read(MinimiseRequest("run.trace.json").as_json())
     for other, sentence in (
-        (replace(given, model=replace(TINY, nodes=3)).as_json(), "of another configuration, with another nodes"),
-        (replace(given, model=replace(TINY, variant="")).as_json(), "of another configuration, with another variant"),
-        (replace(given, model=LOSSY).as_json(), "of another configuration"),
-        (replace(given, properties=("agreement",)).as_json(), "of other properties than durability"),
-        (SimulateRequest(protocol="zab", nodes=2).as_json(), "of another configuration, with another variant"),
+        (replace(given, model=replace(TINY, nodes=3)).as_json(), "for another configuration, with another nodes"),
+        (replace(given, model=replace(TINY, variant="")).as_json(), "for another configuration, with another variant"),
+        (replace(given, model=LOSSY).as_json(), "for another configuration"),
+        (replace(given, properties=("agreement",)).as_json(), "for other properties than durability"),
+        (SimulateRequest(protocol="zab", nodes=2).as_json(), "for another configuration, with another variant"),
         (SearchRequest(replace(TINY, nodes=1), how="random").as_json(), "with another nodes"),
-        (PlanRequest().as_json(), "none that makes traces"),
-        ({}, "none that makes traces"),
-        ({"kind": "explore"}, "of another configuration"),
-        ({"kind": "explore", "model": {"nodes": "two"}}, "the request in it is none"),
-        ({"kind": "explore", "model": {"protocol": "none-such"}}, "the request in it is none"),
-        (given.as_json() | {"properties": "durability"}, "the request in it is none"),
-        (given.as_json() | {"seed": 3}, "the request in it is none"),
-        ({"kind": ["explore"]}, "none that makes traces"),
-        (BmcRequest(TINY, depth=9).as_json() | {"depth": "deep"}, "the request in it is none"),
+        (PlanRequest().as_json(), "not one that makes traces"),
+        ({}, "not one that makes traces"),
+        ({"kind": "explore"}, "for another configuration"),
+        ({"kind": "explore", "model": {"nodes": "two"}}, "its request is invalid"),
+        ({"kind": "explore", "model": {"protocol": "none-such"}}, "its request is invalid"),
+        (given.as_json() | {"properties": "durability"}, "its request is invalid"),
+        (given.as_json() | {"seed": 3}, "its request is invalid"),
+        ({"kind": ["explore"]}, "not one that makes traces"),
+        (BmcRequest(TINY, depth=9).as_json() | {"depth": "deep"}, "its request is invalid"),
         (
             SearchRequest(replace(TINY, nodes=5, budgets={}), how="swarm").as_json() | {"seeds": 1},
-            "request in it is none",
+            "request is invalid",
         ),
-        (MinimiseRequest("run.trace.json").as_json() | {"wish": "anything"}, "the request in it is none"),
-        ({"kind": "minimise"}, "the request in it is none: name the trace to minimise"),
+        (MinimiseRequest("run.trace.json").as_json() | {"wish": "anything"}, "its request is invalid"),
+        ({"kind": "minimise"}, "its request is invalid: name the trace to minimise"),
     ):
         with pytest.raises(RequestError, match=sentence):
             read(other)

@@ -109,13 +109,13 @@ REFUSED = [
     ("minimise", {"trace": "/"}, "/: this is a folder"),
     ("minimise", {"search": 0.0}, "--search must be a number of seconds above 0, not 0"),
     ("export", {"trace": ""}, "name the trace to export"),
-    ("export", {"form": "tla"}, "to tla goes a whole model, not a trace: --model"),
+    ("export", {"form": "tla"}, "--to tla exports a whole model, not a trace: add --model"),
     ("export", {"form": "jsn"}, "there is no format 'jsn'; there are text, json,"),
-    ("export", {"form": "png", "output": ""}, "a PNG goes to a file: --output FILE"),
-    ("export", {"form": "parquet", "output": ""}, "an event table goes to a file: --output FILE"),
-    ("export-model", {"output": "M.txt"}, "--output of a module is a file NAME.tla"),
-    ("export-model", {"output": "9.tla"}, "--output of a module is a file NAME.tla"),
-    ("export-model", {"output": "é.tla"}, "--output of a module is a file NAME.tla"),
+    ("export", {"form": "png", "output": ""}, "a PNG needs a file: --output FILE"),
+    ("export", {"form": "parquet", "output": ""}, "an event table needs a file: --output FILE"),
+    ("export-model", {"output": "M.txt"}, "--output must be a file NAME.tla"),
+    ("export-model", {"output": "9.tla"}, "--output must be a file NAME.tla"),
+    ("export-model", {"output": "é.tla"}, "--output must be a file NAME.tla"),
     ("realise", {"trace": ""}, "name the trace to realise"),
     ("realise", {"attempts": 0}, "--attempts must be 1 or more, not 0"),
     ("realise", {"threads": 0}, "--threads must be 1 or more, not 0"),
@@ -124,17 +124,17 @@ REFUSED = [
     ("quorums", {"query_limit": 0.0}, "--query-limit must be a number of seconds above 0, not 0"),
     ("prove", {"seeds": (2**32,)}, "--seed must be 0 to 4294967295"),
     ("prove", {"seeds": (1, 2)}, "--mutant takes one --seed"),
-    ("prove", {"mutant": ""}, "--search goes with --mutant"),
+    ("prove", {"mutant": ""}, "--search needs --mutant"),
     ("prove", {"search": float("nan")}, "--search must be a number of seconds above 0, not nan"),
     ("prove", {"query_limit": 0.0}, "--query-limit must be a number of seconds above 0, not 0"),
     ("sweep", {"folder": ""}, "name the folder of the sweep"),
-    ("sweep", {"seeds": ()}, "--seeds says which seeds to run, as --seeds 1:1001"),
-    ("sweep", {"sample": None}, "--sample-seed goes with --sample"),
+    ("sweep", {"seeds": ()}, "--seeds is missing, for example --seeds 1:1001"),
+    ("sweep", {"sample": None}, "--sample-seed needs --sample"),
     ("sweep", {"sample": 0}, "--sample must be 1 or more, not 0"),
     ("sweep", {"sample_seed": -1}, "--sample-seed must be 0 or more, not -1"),
-    ("conform", {"record": ""}, "name the record to conform"),
+    ("conform", {"record": ""}, "name the record to explain"),
     ("conform", {"time_limit": 0.0}, "--time-limit must be a number of seconds above 0, not 0"),
-    ("chaos", {"release": ""}, "--release NUMBER says whose servers are run"),
+    ("chaos", {"release": ""}, "--release NUMBER is missing: the release whose servers are run"),
     (
         "chaos",
         {"faults": "kill,fire"},
@@ -142,7 +142,7 @@ REFUSED = [
     ),
     ("chaos", {"writes": 0}, "--writes must be 1 or more, not 0"),
     ("reenact", {"trace": ""}, "name the trace to reenact"),
-    ("reenact", {"control": False}, "--without says which step --control leaves out"),
+    ("reenact", {"control": False}, "--without needs --control"),
     ("reenact", {"times": 0}, "--times must be 1 or more, not 0"),
     ("reenact", {"without": -1}, "--without must be 0 or more, not -1"),
     ("reenact", {"retries": -1}, "--retries must be 0 or more, not -1"),
@@ -151,7 +151,7 @@ REFUSED = [
     ("conformance", {"release": ","}, "--random needs --release"),
     ("conformance", {"retries": -1}, "--retries must be 0 or more, not -1"),
     ("zookeeper", {"time_limit": 0.0}, "--time-limit must be a number of seconds above 0, not 0"),
-    ("zookeeper", {"issues": ()}, "name the rows to ask of 3.9.1"),
+    ("zookeeper", {"issues": ()}, "name the rows to check on 3.9.1"),
     ("zookeeper-matrix", {"file": ""}, "name the file of the matrix"),
     ("zookeeper-matrix", {"stop_after": 0.0}, "--stop-after must be a number of seconds above 0, not 0"),
     ("zookeeper-residue", {"time_limit": 0.0}, "--time-limit must be a number of seconds above 0, not 0"),
@@ -206,7 +206,7 @@ def test_a_file_that_is_no_configuration_is_refused(tmp_path: Path) -> None:
 def test_a_sweep_that_is_none_is_refused(tmp_path: Path) -> None:
     new = str(tmp_path / "new")
     for given, sentence in (
-        (SweepRequest(new), "holds no sweep, and none was asked for"),
+        (SweepRequest(new), "has no sweep, and none was requested"),
         (SweepRequest(new, ("5:1",)), "--seeds must be START:STOP with START < STOP"),
         (SweepRequest(new, ("1:5",), protocol=("nope",)), "there is no protocol 'nope'"),
     ):
@@ -224,7 +224,7 @@ def test_rows_and_releases_that_there_are_not_are_refused(tmp_path: Path) -> Non
     (tmp_path / "m").write_text("{}\n")
     with pytest.raises(RequestError, match=":1 is no cell of the matrix"):
         list(matrix.answer(matrix.MatrixRequest(str(tmp_path / "m"))))
-    with pytest.raises(RequestError, match=r"^there is no run of ZK-9999 to be played"):
+    with pytest.raises(RequestError, match=r"^there is no run of ZK-9999 to play"):
         reenact.answer(reenact.ReenactRequest(trace="ZK-9999"))
     with pytest.raises(RequestError, match=r"^there is no step 999 in ZK-4394"):
         reenact.answer(reenact.ReenactRequest(trace="ZK-4394", control=True, without=999))

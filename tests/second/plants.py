@@ -115,7 +115,7 @@ BY_ANOTHER = {
         needs="for i\\w* in s\\.",
     ),
     "first-broken": Plant(
-        "the first new state of a group of fingerprints breaks no property",
+        "the first new state of a group of fingerprints violates no property",
         "compiled",
         "checker/explore/kernel.py",
         "note_broken(load_word(source, at + 16) & ((1 << MOST_PROPERTIES) - 1), index + 1, info)",

@@ -376,7 +376,7 @@ def violated(folder: Path, reference: Reference) -> tuple[Question, Book, Explor
 def test_what_an_ample_search_leaves_out_is_seen(
     tmp_path: Path, reference: Reference, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A search that takes every step for invisible meets less of what properties read, and breaks no property. The
+    """A search that takes every step for invisible meets less of what properties read, and violates no property. The
     protocol closes its connections: with what stands in for one that is left open nothing would be left out of it."""
     monkeypatch.setattr(Model, "leaving", ())
     assert held(UNSEEN, tmp_path, reference, "ample").compared == ["ample sets"]

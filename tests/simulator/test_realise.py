@@ -103,6 +103,7 @@ def test_limits_are_kept() -> None:
     assert int(done.stdout) in range(10**6)
 
 
+@pytest.mark.slow(seconds=1)
 def test_no_worker_outlives_the_search() -> None:
     """Not even when the search is killed."""
     code = "from traces.shorten.realise import *; realise(Wanted('agreement', 'zab', '', 3, ''), 10**9, 36_000, 2)"
@@ -132,7 +133,10 @@ def test_a_property_of_states_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("traces.verify", lambda _: None)
     done = CliRunner().invoke(main, ["realise", str(path)])
     assert done.exit_code == 2
-    assert "are not judged by invariant-5: it is about the fields of zab beside those that replicas have" in done.stderr
+    assert (
+        "are not checked against invariant-5: it is about the fields of zab beside those that replicas have"
+        in done.stderr
+    )
 
 
 SAYS = """
@@ -171,9 +175,9 @@ PROTOCOL ="""
     ("name", "said"),
     [("of-steps", "it is over steps, and not over states or histories"),
      ("of-mail", "it reads messages in flight"),
-     ("of-none", "it is an @invariant, which is checked only where it is named"),
+     ("of-none", "it is an @invariant, which is checked only if named"),
      ("durability", "does not declare replicas"),
-     ("no-runtime-error", "it is built in, or no property of this protocol"),
+     ("no-runtime-error", "it is built in, or not a property of this protocol"),
      ("agreement", "")],
 )  # fmt: skip
 def test_what_a_simulated_run_is_not_judged_by_says_what_it_needs(name: str, said: str, tmp_path: Path) -> None:

@@ -86,6 +86,7 @@ def test_show_writes_stretches() -> None:
     assert [row[-1] for row in rows[1:]] == [both, "zab-0..8 <1,1..9>", both]
 
 
+@pytest.mark.slow(seconds=1)
 def test_on_a_terminal_a_line_ends() -> None:
     first, second = pty.openpty()
     done = subprocess.run([*COMMAND, *SEVEN], stdout=second, check=False)
@@ -274,7 +275,7 @@ WRONG = [
     ("--delay 0:3", "1 <= LEAST"),
     ("--delay 4:3", "LEAST <= MOST"),
     ("--cut 0:1", "--cut must be A:B@TICK"),
-    ("--cut 1:1@5", "a process has no way to itself"),
+    ("--cut 1:1@5", "a process has no connection to itself"),
     ("--cut 0:3@5", "there is no process 3; they are 0 to 2"),
     ("--heal x@5", "--heal must be A:B@TICK"),
     ("--crash 1", "--crash must be P@TICK, as 1@300, not '1'"),
@@ -285,7 +286,7 @@ WRONG = [
     ("--protocol zab --lose 0-1@5", "--lose must be F:L@TICK"),
     ("--crash 0@5 " * 65, "at most 64 faults, not 65"),
     ("--engine tlc", "there is no engine 'tlc'"),
-    ("--events x --engine compiled", "--events listens to --engine interpret"),
+    ("--events x --engine compiled", "--events needs --engine interpret"),
     ("--events x --dump x", "name the same file"),
     ("--dump no/where", "there is no folder no"),
     ("--events .", "this is a folder"),
@@ -343,5 +344,6 @@ def test_a_run_with_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("--rounds", "12000", "--proposals", "0", "--delay", "10000:10000")
     assert (result.exit_code, result.stdout) == (3, "")
     assert re.fullmatch(
-        r"zabcheck: the run has no end: \w+ (would leave its range|has no entry beyond).* at tick \d+\n", result.stderr
+        r"zabcheck: the run does not end: \w+ (would leave its range|has no entry beyond).* at tick \d+\n",
+        result.stderr,
     )

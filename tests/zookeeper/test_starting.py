@@ -145,7 +145,7 @@ def test_others_are_a_quorum_only_where_they_are(tmp_path: Path) -> None:
     ):
         found = looked_at(tmp_path / str(n), given)
         assert {f.code for f in found.told("VIOLATION")} == {"SNAPSHOT_BROKEN"}
-        assert ("the others are a quorum without a finding" in headline(found)) == whole
+        assert ("the others are a quorum without findings" in headline(found)) == whole
 
 
 def test_a_release_that_is_not_known_is_refused(tmp_path: Path) -> None:

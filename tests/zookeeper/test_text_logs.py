@@ -93,7 +93,7 @@ def test_two_leaders_of_an_epoch_are_told(tmp_path: Path) -> None:
     code, answer = run(one, two)
     assert code == 1
     assert answer["violations"][0]["lines"] == ["zk1.log:1", "zk2.log:1"]  # type: ignore[index]
-    first = "VIOLATION: by these logs the servers did not do the same (one established leader an epoch, zk1.log:1)"
+    first = "VIOLATION: by these logs the servers diverged (one established leader an epoch, zk1.log:1)"
     assert str(answer["headline"]).startswith(first)
 
 

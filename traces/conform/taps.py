@@ -1,4 +1,4 @@
-"""Passive proxies between servers: everything passes, and packets are noted before they do."""
+"""Run passive proxies between servers; packets are recorded before they pass."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ LISTENS = 4.0  # seconds that a server may take to listen
 
 
 class Recorder:
-    """Writes a record, in the order in which things are seen.
+    """Writes a record in the order of observation.
 
     Attributes:
-        dying: servers that have got SIGKILL, and whose last packets may be on their way.
+        dying: servers that got SIGKILL, and whose last packets may be in transit.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Recorder:
                 self.count += 1
 
     def end(self) -> None:
-        """The record is whole."""
+        """Complete the record with its last line."""
         with self.changed:
             if not self.over:
                 self.out.write(last(self.count) + "\n")
@@ -62,7 +62,7 @@ class Recorder:
             self.changed.notify_all()
 
     def wait_until_dead(self, server: int, seconds: float = 5.0) -> bool:
-        """Whether nothing more can come of a server."""
+        """Wait until nothing more can come from a server; return whether that is so."""
         with self.changed:
             return self.changed.wait_for(lambda: self.reading[server] == 0, seconds)
 
@@ -177,7 +177,7 @@ class Tap:
                 threading.Thread(target=self.join, args=(near,), daemon=True, name="tap").start()
 
     def join(self, near: socket.socket) -> None:
-        """Connect to who is meant; without them the connection is closed again."""
+        """Connect to the target; if that fails, the incoming connection is closed."""
         far = self.reach()
         if far is None:
             close(near)
@@ -217,7 +217,7 @@ class Tap:
         return None
 
     def lose(self) -> None:
-        """Cut every connection: what was read is noted and passes no more."""
+        """Cut every connection: packets already read are recorded but do not pass."""
         with self.recorder.changed:
             for number, pair in self.live:
                 if self.packets and not all(d.ended for d in pair):
@@ -229,11 +229,11 @@ class Tap:
             self.recorder.changed.notify_all()
 
     def answers(self, number: int) -> Direction:
-        """The direction of a live connection from who was connected to."""
+        """Return the direction from the target of a live connection to the side that opened it."""
         return next(pair[1] for k, pair in self.live if k == number)
 
     def hold(self, sender: int, holds: bool) -> None:
-        """Keep what a server sends over the connections that there are, or let it pass again."""
+        """Hold back what a server sends over the existing connections, or let it pass again."""
         with self.recorder.changed:
             for _, pair in self.live:  # those of later are not held
                 for d in pair:

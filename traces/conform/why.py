@@ -1,4 +1,4 @@
-"""Why a state of the text cannot have what was seen next: the guard that fails, in words."""
+"""Explain why a state of the protocol cannot produce the next observation: the guard that fails, in words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["why_not"]
 
 
 def why_not(search: Search, s: Unbounded, o: Observation) -> Iterator[str]:
-    """The sentences for one state; none: the nearest steps say it all."""
+    """Yield the reasons for one state; none if the nearest steps already explain it."""
     if (said := search.contradiction(o)) is not None:
         yield said
     if said is not None or o.what != "packet":
@@ -59,7 +59,7 @@ def of_election(search: Search, s: Unbounded, f: int, l: int, o: Observation) ->
     if s.accepted_epoch[f] != o.zxid >> 32:
         yield f"server {o.follower} has acceptedEpoch {s.accepted_epoch[f]}"
     elif s.role[f] != LOOKING:
-        yield f"server {o.follower} is in a term still"
+        yield f"server {o.follower} is still in a term"
     elif s.role[l] == LOOKING and not search.names["may_elect"](s, l, 1 << f):
         votes = [f"({s.current_epoch[p]}, {search.real(s.last_processed[p]):#x})" for p in (f, l)]
         yield f"server {o.follower} does not elect {o.leader}: its vote is {votes[0]}, the other's {votes[1]}"

@@ -1,4 +1,4 @@
-"""A part of one long history summed up: digests of its blocks, and what is drilled out of it."""
+"""Summarise a part of one long history by digests of its blocks, and extract chosen transactions from it."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def summary_of(part: Part, base: int, shift: int = SHIFT) -> Summary:
     name = f"{part.path}, row group {part.groups[0]}"
     run = words_of(table, "run", name)
     if (run != run[0]).any():
-        raise TableError(f"{name}: its rows are of more runs than the file says")
+        raise TableError(f"{name}: its rows are of more runs than its metadata says")
     columns = {c: words_of(table, c, name) for c in IN_KERNEL}
     kinds, words = kinds_of(table, name)
     kind_of = codes_of(words)
@@ -100,7 +100,7 @@ def summary_of(part: Part, base: int, shift: int = SHIFT) -> Summary:
 
 
 def summed(table: Table, base: int, shift: int) -> blocks_kernel.Sums:
-    """What the rows of a part come to, in as much room as that takes."""
+    """Summarise the rows of a part, with buffers that grow as needed."""
     most, epochs = 1 << 12, MOST_EPOCHS
     while True:
         sums = blocks_kernel.Sums(most=most, slots=4 * most, most_epochs=epochs)
@@ -113,9 +113,10 @@ def summed(table: Table, base: int, shift: int) -> blocks_kernel.Sums:
 
 
 def looked_at(columns: dict[str, Any], kinds: Any, base: int) -> Seen:
-    """What the rows of a part leave unknown.
+    """Return what the rows of a part leave unknown.
 
     Args:
+        columns: the columns of the part.
         kinds: the kernel's code of each row.
         base: the number of the first row in the run.
     """
@@ -160,13 +161,12 @@ class Chosen:
 
 
 def one_word(epoch: Any, number: Any) -> Any:
-    """Two numbers as one, for comparing; different pairs that are given one are the hash's bad luck, and
-    then a row too many is looked at."""
+    """Hash two numbers into one for comparison; a collision only makes the check look at a row too many."""
     return np.asarray(epoch, np.int64) * np.int64(-7046029254386353131) + np.asarray(number, np.int64)
 
 
 def drilled(part: Part, base: int, chosen: Chosen) -> tuple[pa.Table, Any]:
-    """The rows of a part that tell the history of the chosen transactions, and their numbers in the run.
+    """Return the rows of a part that tell the history of the chosen transactions, and their numbers in the run.
 
     Raises:
         TableError: the part is damaged.

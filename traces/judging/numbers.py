@@ -1,4 +1,4 @@
-"""Numbers that the judging kernels and whoever calls them share: kinds of event, properties, errors and gaps."""
+"""Define the numbers that the checking kernels share with their callers: kinds of event, properties, errors, gaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What judging a table came to: counts that add up, and the violations."""
+"""Collect the results of checking a table: counts that add up, and the violations."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def never() -> bool:
 
 
 def ignored(rows: int) -> None:
-    """Nobody follows how many rows are judged."""
+    """Ignore progress reports."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Unit:
         return f"{first.path}, row group {first.groups[0]}"
 
     def read(self, columns: Sequence[str]) -> pa.Table:
-        """Some columns of it.
+        """Return some columns of the unit.
 
         Raises:
             TableError: it is damaged.
@@ -74,7 +74,7 @@ class Unit:
         return pa.concat_tables([read_part(p, columns) for p in self.parts], promote_options="permissive")
 
     def away(self) -> Unit:
-        """The unit as another process finds it: by absolute paths."""
+        """Return the unit with absolute paths, so that another process finds it."""
         return replace(
             self,
             parts=tuple(
@@ -83,7 +83,7 @@ class Unit:
         )
 
     def totals(self, names: Sequence[str]) -> Totals:
-        """Of no run yet."""
+        """Return empty totals."""
         return Totals()
 
     def judge(self, names: Sequence[str], stopped: Stopped = never, progress: Progress = ignored) -> Totals:
@@ -101,13 +101,15 @@ class Unit:
 
 
 def asked_for(names: Sequence[str]) -> int:
-    """The mask of the properties to judge: all that are judged by default, unless some are named."""
+    """Return the mask of the properties to check: all that are checked by default, unless some are named."""
     return mask_of(names or [p.name for p in JUDGED if p.default])
 
 
 def units_of(parts: Sequence[Part], longest: int = LONGEST) -> list[Unit]:
-    """The units of a table. Row groups that share a run are one; of which runs are in a row group, its
-    statistics tell, or else that the footer says it holds whole runs."""
+    """Return the units of a table; row groups that share a run are one unit.
+
+    Which runs are in a row group is known from its statistics, or else the footer says that it holds whole runs.
+    """
     units: list[list[Part]] = []
     for part in parts:
         if units and goes_on(units[-1][-1], part):
@@ -118,13 +120,13 @@ def units_of(parts: Sequence[Part], longest: int = LONGEST) -> list[Unit]:
 
 
 def one_run(parts: Sequence[Part]) -> bool:
-    """Whether the statistics say that row groups hold one run."""
+    """Return whether the statistics say that row groups hold one run."""
     least = parts[0].least
     return least is not None and all(p.least == p.most == least for p in parts)
 
 
 def goes_on(one: Part, other: Part) -> bool:
-    """Whether a run may lie in both of two row groups, one behind the other."""
+    """Return whether a run may lie in both of two consecutive row groups."""
     if one.path != other.path:  # what many wrote at once
         return one.least is not None and one.least == one.most == other.least == other.most
     return not other.whole and (one.most is None or other.least is None or one.most == other.least)
@@ -186,14 +188,14 @@ class Totals:
             self.note_gap(*key, where)
 
     def note_gap(self, name: str, bit: int, where: Where) -> None:
-        """Note where a gap is that leaves a property open."""
+        """Record a gap that leaves a property open."""
         self.gaps[name, bit] = merged(self.gaps.get((name, bit)), where)
 
     def count(self, name: str, what: str) -> int:
         return int(self.counts[self.names.index(name), COUNTS.index(what)])
 
     def say(self, name: str, what: str) -> None:
-        """Count one run more of which this is said."""
+        """Count one more run with this verdict."""
         self.counts[self.names.index(name), COUNTS.index(what)] += 1
 
 
@@ -216,11 +218,11 @@ class PerRun:
     notes: list[str] = field(default_factory=list)
 
     def say(self, place: int, name: str, what: str) -> None:
-        """Say it of a property in a run."""
+        """Record the verdict of a property in a run."""
         self.words[ROW[name], place] = COUNTS.index(what)
 
     def totals(self) -> Totals:
-        """What all of it comes to."""
+        """Return the totals of all runs."""
         out = Totals(len(self.batch.starts), self.batch.rows, notes=self.notes)
         for k in range(len(COUNTS)):
             out.counts[:, k] = np.count_nonzero(self.words == k, axis=1)
@@ -309,7 +311,7 @@ class Broken:
 
 
 def say_plainly(out: PerRun, places: Any, found: Any, asked: int, known: int) -> None:
-    """Say what the kernel says of runs that leave nothing unknown.
+    """Record the kernel's verdicts on runs that leave nothing unknown.
 
     Args:
         places: of these runs in the batch.
@@ -330,7 +332,7 @@ def say_plainly(out: PerRun, places: Any, found: Any, asked: int, known: int) ->
 def by_definition(
     out: PerRun, place: int, gaps: Sequence[int], prop: Property, stopped: Callable[[], bool]
 ) -> list[Broken]:
-    """Judge runs by the text of a property that no kernel judges, and say what is said of them.
+    """Check runs by the source of a property without a kernel, and record the verdicts.
 
     Args:
         place: of the first run in the batch.
@@ -354,14 +356,14 @@ def by_definition(
         out.say(place + k, prop.name, word)
     if large:
         out.notes.append(
-            f"{batch.name}: {prop.name} is judged by its definition, of runs of at most {definition.MOST_ROWS:,} rows: "
-            f"{large:,} are larger, and not judged"
+            f"{batch.name}: {prop.name} is checked by its definition, in runs of at most {definition.MOST_ROWS:,} "
+            f"rows: {large:,} are larger, and not checked"
         )
     return found
 
 
 def with_gaps(out: PerRun, place: int, found: Sequence[int], asked: int, known: int) -> Broken:
-    """Say what is said of a run that leaves something unknown, or has what the kernel does not compare.
+    """Record the verdicts on a run that leaves something unknown, or has what the kernel does not compare.
 
     Args:
         place: of the run in the batch.
@@ -401,7 +403,7 @@ def with_gaps(out: PerRun, place: int, found: Sequence[int], asked: int, known: 
 
 
 def text_of(value: pa.Scalar) -> str | None:
-    """A text of a table; None if there is none, or it is no text."""
+    """Return a text of a table, printable; None if it is missing or no text."""
     try:
         text: str | None = value.as_py()
     except UnicodeDecodeError:
@@ -410,7 +412,7 @@ def text_of(value: pa.Scalar) -> str | None:
 
 
 def violations_of(unit: Unit, batch: Batch, broken: Sequence[Broken]) -> list[tuple[int, Violation]]:
-    """The violations of some runs of a unit, each with its witness, and with the place of its run."""
+    """Return the violations of some runs of a unit, each with its witness and the place of its run."""
     texts = unit.read(("kind", "detail"))
     out = []
     for b in broken:
@@ -440,11 +442,11 @@ def first_repeated(numbers: Iterable[int]) -> int:
 
 
 def apart(run: int, where: str) -> str:
-    return f"{where}: the rows of run {run} do not lie together"
+    return f"{where}: the rows of run {run} are not contiguous"
 
 
 def check_spans(spans: Sequence[Span], numbers_of: Callable[[Span], Sequence[int]]) -> None:
-    """Whether no run is in two units.
+    """Check that no run is in two units.
 
     Args:
         numbers_of: the numbers of the runs of a unit, where a span does not have them.

@@ -1,5 +1,4 @@
-"""The stretches of a run in which nothing happens that is told: they are folded, in the diagram and in the
-text alike."""
+"""Fold the stretches of a run in which nothing notable happens, alike in the diagram and in the text."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""What there is to draw of a trace, found once: lanes with roles and epochs, what each step did, every message and what
-became of it, and which of it the sentence names that says why the run cannot be.
+"""Collect what to draw of a trace: lanes with roles and epochs, each step's effects, and every message with its fate.
 
-Nothing is assumed of the protocol: a role is the first of a process's fields whose values have names, an epoch the
-first that is called one; where there is none, none is drawn.
+It also marks what the explanation of the violation names.
+
+Nothing is assumed of the protocol. The role is a process's first field whose values have names, the epoch the first
+field with a name of an epoch; either may be missing.
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ class Row:
 
     @property
     def named(self) -> bool:
-        """Whether the sentence names it, or it is where the run ends that cannot be."""
+        """Return whether the explanation names the step, or the run ends here with the violation."""
         return bool(self.events) or self.last
 
 
@@ -168,13 +169,14 @@ class Picture:
 
 @naming_processes
 def picture_of(trace: Trace, cone: Cone | None = None) -> Picture:
-    """What there is to draw of a trace.
+    """Collect what to draw of a trace.
 
     Args:
-        cone: the step whose cone is drawn; None: all is drawn alike.
+        trace: the trace.
+        cone: the step whose causal cone is highlighted; None for no highlight.
 
     Raises:
-        TraceError: it does not break the property that it is said to break.
+        TraceError: the trace does not violate the property that it names.
     """
     why = reason(trace)
     events: dict[int, list[str]] = {}
@@ -187,7 +189,7 @@ def picture_of(trace: Trace, cone: Cone | None = None) -> Picture:
     broken = lasso.progress_property if lasso is not None else trace.property_name
     title = f"{broken} is {'not reached' if lasso is not None else 'violated'}" if broken else "A run"
     if trace.premise_of:
-        broken, title = trace.premise_of, f"{trace.premise_of} is first put to the test"
+        broken, title = trace.premise_of, f"the premise of {trace.premise_of} is first reached"
     steps = "1 step" if count == 1 else f"{count} steps"
     epochs, roles = epoch_field(trace), role_field(trace)
     return Picture(
@@ -217,7 +219,7 @@ def picture_of(trace: Trace, cone: Cone | None = None) -> Picture:
 
 
 def rules_changed(trace: Trace) -> Iterator[str]:
-    """What the variant of a trace changes of its protocol: its release, the fixes that are in it, and each rule."""
+    """Yield what the variant of a trace changes: its release, the fixes in it, and each changed rule."""
     known, parts = PROTOCOLS[trace.configuration.protocol].variants, parted(trace.configuration)
     if parts.release:
         of = known[parts.release].summary if parts.release in known else parts.release
@@ -235,18 +237,18 @@ def rules_changed(trace: Trace) -> Iterator[str]:
 
 
 def of_process(trace: Trace) -> list[Field]:
-    """The fields of a process that are one value."""
+    """Return the fields that have one value per process."""
     return [f for f in trace.model.program.schema.fields if f.axes == (NODE,)]
 
 
 def role_field(trace: Trace) -> Field | None:
-    """The field whose value is a process's role."""
+    """Return the field that holds a process's role, or None."""
     named = [f for f in of_process(trace) if isinstance(f.kind, Int) and f.kind.names]
     return next((f for f in named if f.name == "role"), named[0] if named else None)
 
 
 def epoch_field(trace: Trace) -> Field | None:
-    """The field whose value is a process's epoch."""
+    """Return the field that holds a process's epoch, or None."""
     numbers = {
         f.name: f
         for f in of_process(trace)
@@ -256,7 +258,7 @@ def epoch_field(trace: Trace) -> Field | None:
 
 
 def stretches(trace: Trace, p: int, role: Field | None, epoch: Field | None) -> Iterator[Stretch]:
-    """The parts of a process's lane."""
+    """Yield the stretches of a process's lane with constant role and epoch."""
 
     def seen(state: JsonState) -> tuple[str, int | None, bool]:
         name = value_text(role.kind, state[role.name][p]) if role is not None else ""
@@ -276,7 +278,7 @@ def stretches(trace: Trace, p: int, role: Field | None, epoch: Field | None) -> 
 
 
 def arrow_of(trace: Trace, f: Flight, txns: frozenset[str]) -> Arrow:
-    """A message as it is drawn."""
+    """Return a message as an arrow to draw."""
     m = f.message
     kinds = union_of(trace).named(m.kind).fields
     carries = {text for name, value in m.fields.items() for text in txns_in(kinds[name], value)}
@@ -287,12 +289,12 @@ def arrow_of(trace: Trace, f: Flight, txns: frozenset[str]) -> Arrow:
 
 
 def union_of(trace: Trace) -> MessageUnion:
-    """The messages of a protocol."""
+    """Return the messages of the trace's protocol."""
     return trace.model.parts.union
 
 
 def says_epoch(name: str, kind: Kind) -> bool:
-    """Whether a field of a message is the epoch that it is about."""
+    """Return whether a field of a message is the epoch that the message is about."""
     return isinstance(kind, Int) and not isinstance(kind, (Bool, NodeId)) and name in ("new_epoch", *EPOCHS)
 
 
@@ -301,21 +303,21 @@ def is_txn(kind: Kind) -> bool:
 
 
 def txns_in(kind: Kind, value: Any) -> list[str]:
-    """The transactions in a value, as they are written."""
+    """Return the transactions in a value, as they are written."""
     if isinstance(kind, Seq):
         return [text for v in value for text in txns_in(kind.element, v)]
     return [txn_text(value)] if isinstance(kind, Record) and isinstance(value, dict) else []
 
 
 def short(m: Transmission, kinds: Mapping[str, Kind]) -> str:
-    """A message's name, and what it carries where that is short: `NEWLEADER 1 [t1]`."""
+    """Return a message's name and its short fields: `NEWLEADER 1 [t1]`."""
     values = [brief(name, kinds[name], value) for name, value in m.fields.items()]
     values = [v for v in values if v]
     return " ".join([m.kind, *values]) if len(values) <= MOST_SAID else m.kind
 
 
 def brief(name: str, kind: Kind, value: Any) -> str:
-    """A value in a word; empty: it says nothing."""
+    """Return a value in a word; empty for a value that carries no information."""
     if isinstance(kind, Bool):
         return name if value else f"not-{name}"
     if isinstance(kind, Seq):
@@ -329,7 +331,7 @@ def brief(name: str, kind: Kind, value: Any) -> str:
 
 
 def row_of(trace: Trace, step: Step, events: tuple[str, ...] | list[str]) -> Row:
-    """A step as it is drawn."""
+    """Return a step as a row to draw."""
     row, m = step.word.row, step.message
     faulty = bool(row.spends) or row.runs == "on_crash"
     if m is not None and row.receives:
@@ -353,7 +355,7 @@ def row_of(trace: Trace, step: Step, events: tuple[str, ...] | list[str]) -> Row
 
 
 def who(step: Step) -> tuple[int, ...]:
-    """Whose lanes a step is drawn on."""
+    """Return the processes on whose lanes a step is drawn."""
     o = step.word.operands
     if step.message is not None and step.word.row.by:
         return (step.message.source, step.message.destination)
@@ -363,7 +365,7 @@ def who(step: Step) -> tuple[int, ...]:
 
 
 def marks(trace: Trace, step: Step, events: tuple[str, ...] | list[str]) -> Iterator[Mark]:
-    """What happened in a step that stands beside a lane."""
+    """Yield the events of a step that are marked beside a lane."""
 
     def mark(what: str, process: int, text: str) -> Mark:
         whole = f"{process_name(process)} {text}"

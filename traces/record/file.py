@@ -1,7 +1,7 @@
-"""The file of a trace: writing it, reading it, and checking that it is one.
+"""Write and read trace files, and check their form.
 
-It is JSON: a header, the initial state, and one object a step. Reading checks that every field is
-there and of its kind; whether the run is a true one is for `verify` to say.
+A file is JSON: a header, the initial state, and one object per step. Reading checks that every field is there and of
+its kind; `verify` checks that the run is a true one.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def write_trace(trace: Trace, path: str | Path) -> None:
 
 
 def trace_text(trace: Trace) -> str:
-    """The text of a trace's file."""
+    """Return the text of a trace's file."""
     content = trace.as_dict()
     steps = ",\n".join(json.dumps(step) for step in content.pop("steps"))
     head = "".join(f"{json.dumps(name)}: {json.dumps(value)},\n" for name, value in content.items())
@@ -73,11 +73,12 @@ def trace_text(trace: Trace) -> str:
 
 
 def read_trace(path: str | Path) -> Trace:
-    """Read a trace, and check that every field is there and of its kind. Whether the run is a
-    true one is for `verify` to say.
+    """Read a trace, and check that every field is there and of its kind.
+
+    `verify` checks that the run is a true one.
 
     Raises:
-        TraceError: it is no trace that this version can read.
+        TraceError: the file is no trace that this version can read.
     """
     source = Path(path)
     try:
@@ -103,8 +104,10 @@ def read_trace(path: str | Path) -> Trace:
 
 
 def found_beside(content: Any, source: Path) -> Any:
-    """A file's content, in which a protocol's file that is not where it was is looked for beside the trace: that of the
-    configuration, and the same file in the request."""
+    """Return a file's content with the path of a protocol that has moved replaced by a file beside the trace.
+
+    The path is replaced in the configuration, and in the request if it names the same file.
+    """
     if not isinstance(content, dict) or not isinstance(content.get("configuration"), dict):
         return content
     named = content["configuration"].get("protocol")
@@ -121,10 +124,10 @@ def found_beside(content: Any, source: Path) -> Any:
 
 
 def trace_of(content: Any) -> Trace:
-    """The trace that a file's JSON content stands for.
+    """Convert the JSON content of a file to a trace.
 
     Raises:
-        TraceError: it is none; the sentence wants the file's name in front.
+        TraceError: it is no trace; the message is to be prefixed with the file's name.
     """
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise TraceError(f"is not a trace: its format is not {FORMAT!r}")
@@ -146,9 +149,9 @@ def trace_of(content: Any) -> Trace:
     name = content["property"]
     configuration = _configuration(content["configuration"])
     if content["text"] != text_of(configuration.protocol):
-        raise TraceError(f"is a trace of another text than {configuration.protocol} has now")
+        raise TraceError(f"is a trace of another version of the source of {configuration.protocol}")
     if name and name not in {p.name for p in (*properties_of(configuration.protocol), NO_RUNTIME_ERROR)}:
-        raise TraceError(f"names a property that there is not: {name!r}")
+        raise TraceError(f"names an unknown property: {name!r}")
     model = model_of(configuration)
     check_state(model.program.layout, content["initial"], "the initial state")
     bad.inside("steps").type(content["steps"], list)
@@ -156,18 +159,18 @@ def trace_of(content: Any) -> Trace:
     lasso = _lasso(content["lasso"], name, model.configuration.nodes, len(steps)) if "lasso" in more else None
     failure = _failure(content["error"], name, len(steps)) if "error" in more else None
     if name == NO_RUNTIME_ERROR.name and failure is None:
-        raise bad.inside("property").error("is of run-time errors, and the run ends in none")
+        raise bad.inside("property").error("is for run-time errors, but the run ends in none")
     meets = content["premise_of"] if "premise_of" in more else ""
     bad.inside("premise_of").type(meets, str)
     if "premise_of" in more and (name or meets not in {p.name for p in properties_of(configuration.protocol)}):
-        raise bad.inside("premise_of").error("must name a property, and no property that breaks beside it")
+        raise bad.inside("premise_of").error("must name a property, and no violated property besides")
     head = configuration, name, content["statement"], content["source"], content["initial"]
     return Trace(*head, steps, content["tool"], lasso, failure, request, meets)
 
 
 @dataclass(frozen=True)
 class _Bad:
-    """Complains about one place of a file."""
+    """Builds error messages for one place of a file."""
 
     place: str
 
@@ -199,11 +202,11 @@ class _Bad:
 
 
 def _lasso(raw: Any, breaks: str, nodes: int, steps: int) -> Lasso:
-    """That somebody waits for ever; whether it is so is for `certify` to say."""
+    """Read a lasso and check its form; `certify` checks that it is true."""
     bad = _Bad("lasso")
     bad.keys(raw, [f.name for f in fields(Lasso)])
     if breaks:
-        raise bad.error("stands beside a property, and a run is told for one thing")
+        raise bad.error("is given besides a property, but a run shows one thing")
     for name in ("progress_property", "statement", "source"):
         bad.inside(name).type(raw[name], str)
     bad.inside("process").number(raw["process"], 0, nodes - 1)
@@ -216,15 +219,15 @@ def _lasso(raw: Any, breaks: str, nodes: int, steps: int) -> Lasso:
 
 
 def _failure(raw: Any, breaks: str, steps: int) -> Failure:
-    """The run-time error in which a run ends; whether it does is for `verify` to say."""
+    """Read the run-time error in which a run ends, and check its form; `verify` checks that it is true."""
     bad = _Bad("error")
     bad.keys(raw, [f.name for f in fields(Failure)])
     for name in ("where", "judged", "sentence", "file", "code", "widen"):
         bad.inside(name).type(raw[name], str)
     if raw["where"] not in (START, STEP, ENABLED, JUDGED):
-        raise bad.inside("where").error("must say where it is met")
+        raise bad.inside("where").error("must have the place where it occurs")
     if (raw["where"] == START and steps) or (raw["where"] == STEP and not steps):
-        raise bad.inside("where").error(f"is not so of a run of {counted(steps, 'step')}")
+        raise bad.inside("where").error(f"is wrong for a run of {counted(steps, 'step')}")
     for name in ("line", "column", "end"):
         bad.inside(name).number(raw[name], 0, 1 << 31)
     if (breaks == NO_RUNTIME_ERROR.name) == bool(raw["widen"]) or (breaks and breaks != NO_RUNTIME_ERROR.name):
@@ -234,7 +237,7 @@ def _failure(raw: Any, breaks: str, steps: int) -> Failure:
     for pair in raw["values"]:
         values.type(pair, list)
         if len(pair) != 2 or any(type(x) is not str for x in pair):
-            raise values.error("must be pairs of texts")
+            raise values.error("must be pairs of strings")
     return Failure(**{**raw, "values": tuple((a, b) for a, b in raw["values"])})
 
 
@@ -256,7 +259,7 @@ def _configuration(raw: Any) -> Configuration:
     try:
         return Configuration(**given, quorums=quorums, roles=roles)
     except ConfigError as error:
-        raise TraceError(f"asks for a configuration that there is not: {error}") from error
+        raise TraceError(f"has an invalid configuration: {error}") from error
 
 
 def check_state(layout: Layout, raw: Any, place: str) -> None:
@@ -305,7 +308,7 @@ def _check_value(kind: Kind, raw: Any, bad: _Bad) -> None:
         for k, value in enumerate(raw):
             _check_value(kind.element, value, _Bad(f"{bad.place}[{k}]"))
         if kind.bag and raw != in_order(raw):
-            raise bad.error("must list a bag in the order of its texts")
+            raise bad.error("must list a bag in the order of its strings")
     else:
         assert isinstance(kind, MessageUnion)
         bad.type(raw, dict)

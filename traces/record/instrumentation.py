@@ -1,4 +1,4 @@
-"""What a world under observation uses of those that listen to it, and of a script that drives it.
+"""Define the interfaces through which an instrumented world uses its listeners and the script that drives it.
 
 The classes that fill these roles find their world by `traces/record/worlds.py`; a world knows the roles alone.
 """
@@ -43,7 +43,7 @@ class ListensToHandlers(Protocol):
     stride: int
 
     def transmission(self, m: MessageView) -> Transmission:
-        """A message that lies in the simulator's memory, with its number."""
+        """Return a message in the simulator's memory, with its number."""
 
 
 class ListensToSteps(ListensToHandlers, Protocol):
@@ -68,13 +68,13 @@ class ListensToEvents(Protocol):
     names: dict[str, Any]
 
     def note(self, s: StateView, event: str, **what: Any) -> None:
-        """Note an event."""
+        """Record an event."""
 
     def handler(self, name: str, begins: Callable[..., None]) -> None:
-        """Listen to one handler; `begins` notes what it is about."""
+        """Wrap one handler; `begins` records its arguments."""
 
     def delivered(self, s: StateView, m: MessageView) -> None:
-        """Note that a handler is given a message that was in flight."""
+        """Record that a handler receives a message that was in flight."""
 
 
 class Scripted(Protocol):
@@ -95,7 +95,7 @@ class Scripted(Protocol):
 
     @property
     def listener(self) -> ListensToHandlers:
-        """What listens to it."""
+        """Return the listener of the simulator."""
 
     def schedule(self, faults: list[tuple[str, int, int]]) -> None:
         """Set the faults of this tick."""

@@ -1,4 +1,4 @@
-"""What a trace says of a run in which somebody waits for ever: from which step on, and for what (docs/live.md)."""
+"""Describe a run in which a process starves: from which step on, and by which progress property."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ class Lasso:
     loop: int | None
 
     def begins(self, steps: int) -> int:
-        """After how many steps of a run of so many it waits for ever."""
+        """Return after how many steps of a run the process starves for ever."""
         return steps if self.loop is None else self.loop
 
     def sentence(self, steps: int) -> str:
-        """Who waits, from when on."""
-        who = f"{process_name(self.process)} waits for ever"
+        """Return a sentence: who starves, from when on."""
+        who = f"{process_name(self.process)} starves"
         if self.loop is None:
-            return f"{who} after {steps} step{'s' * (steps != 1)}, when nothing more need happen"
-        return f"{who} while steps {self.loop + 1} to {steps} are taken again and again"
+            return f"{who} after {steps} step{'s' * (steps != 1)}, after which fairness requires no step"
+        return f"{who} while steps {self.loop + 1} to {steps} repeat forever"
 
     def marks(self, steps: int) -> dict[int, str]:
-        """What is said between steps, by after how many."""
+        """Return the remarks between steps, by the number of steps before them."""
         named = "" if self.named is None else f", and {process_name(self.named)} is named"
         moment = f"-- stabilization time: from here on there is no fault{named}"
         if self.loop is None:
-            begins = f"-- here nothing more need happen, and {process_name(self.process)} still waits"
+            begins = f"-- here fairness requires no step, and {process_name(self.process)} still waits"
         else:
             who = process_name(self.process)
-            begins = f"-- from here on, steps {self.loop + 1} to {steps} again and again: {who} waits"
+            begins = f"-- from here on, steps {self.loop + 1} to {steps} repeat forever: {who} waits"
         at = self.begins(steps)
         return (
             {self.stabilization_time: f"{moment}\n{begins}"}

@@ -1,4 +1,4 @@
-"""Listening to a simulator in the CPython world: which handlers run, and what they tell their world."""
+"""Listen to a simulator in CPython: which handlers run, and what they report to their world."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Listener:
         self.watched.listen(self, names)
 
     def clear(self) -> None:
-        """Begin to note anew."""
+        """Start recording afresh."""
         self.notes.clear()
         self.calls: list[Call] = []
         self.received: Transmission | None = None
@@ -58,7 +58,7 @@ class Listener:
         self.dropped: list[tuple[int, int, bool, int]] = []
 
     def handler(self, name: str, inner: Callable[..., Any]) -> Callable[..., Any]:
-        """A handler that is listened to."""
+        """Wrap a handler, so that its calls are recorded."""
 
         def handle(s: StateView, p: int, *rest: Any) -> Any:
             if self.process >= 0:
@@ -75,21 +75,21 @@ class Listener:
         return handle
 
     def begins(self, s: StateView, name: str, p: int, rest: tuple[Any, ...]) -> None:
-        """A handler begins."""
+        """Record that a handler begins, with its arguments and its message."""
         self.calls.append((name, (int(p), *(int(x) for x in rest if isinstance(x, int)))))
         for m in rest:
             if isinstance(m, MessageView):
                 self.received = self.transmission(m)
 
     def ends(self, s: StateView) -> None:
-        """A handler has ended."""
+        """Record that a handler has ended."""
 
     def transmission(self, m: MessageView) -> Transmission:
-        """A message that lies in the simulator's memory, with its number."""
+        """Return a message in the simulator's memory, with its number."""
         return self.watched.transmission(self, m)
 
     def poster(self, inner: Callable[..., int]) -> Callable[..., int]:
-        """`post`, listened to."""
+        """Wrap `post`, to record what is sent."""
 
         def post(s: StateView, *rest: Any) -> int:
             self.posted = inner(s, *rest)
@@ -98,7 +98,7 @@ class Listener:
         return post
 
     def durable(self, inner: Callable[..., bool]) -> Callable[..., bool]:
-        """`durable`, listened to."""
+        """Wrap `durable`, to record a crash within a step."""
 
         def durable(s: StateView, point: int) -> bool:
             crashes = inner(s, point)

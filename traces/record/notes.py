@@ -1,8 +1,8 @@
-"""What handlers tell their world, noted while it happens.
+"""Record what handlers report to their world.
 
-The notes come from the calls that handlers make (`accept`, `abdeliver`, `send`, ...), so they also
-tell what leaves no mark on the state, as a redelivery or a message that is lost when it is sent.
-The explorer's world and the simulator are listened to alike.
+The notes come from the calls that handlers make (`accept`, `abdeliver`, `send`, ...), so they also contain what leaves
+no mark on the state, such as a redelivery or a message that is lost when it is sent. The explorer's world and the
+simulator use the same notes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Notes:
     def step(
         self, number: int, word: StepWord, label: str, message: Transmission | None, state: dict[str, Any]
     ) -> Step:
-        """The step in which all this happened."""
+        """Return the step in which all this happened."""
         return Step(
             number,
             word,
@@ -59,7 +59,7 @@ class Notes:
         )
 
     def sends(self, m: Transmission) -> None:
-        """Note a message that was sent."""
+        """Record a message that was sent."""
         self.sent.append(m)
 
     def listen(self, names: dict[str, Any], txn: Record, leader: Callable[[StateView], int]) -> None:
@@ -94,13 +94,13 @@ class Notes:
         names.update(zip(keys, (on_abcast, on_abdeliver, on_accept, on_establish), strict=True))
 
     def listen_to(self, names: dict[str, Any], text: ProtocolSource) -> None:
-        """Note every observation that a protocol of somebody's own declares."""
+        """Record every observation that a user protocol declares."""
         for name, shown in text.observations.items():
             key = done(names, name)
             names[key] = self.noting(names[key], name, shown)
 
     def noting(self, observe: Callable[..., Any], name: str, shown: ObservationKind) -> Callable[..., Any]:
-        """An observation that is noted."""
+        """Wrap an observation, so that its calls are recorded."""
 
         def on_observation(s: StateView, *values: Any) -> Any:
             result = observe(s, *values)

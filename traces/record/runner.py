@@ -1,4 +1,4 @@
-"""Running a schedule in the explorer's world, in CPython, and writing down what happened."""
+"""Run a schedule in the explorer's world, in CPython, and record what happened."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["Known", "Mark", "Runner", "StepFailed", "build_trace", "describe_wor
 
 
 class StepFailed(TraceError):
-    """A step meets a run-time error: it has no successor.
+    """A step meets a run-time error, so that it has no successor.
 
     Attributes:
         step: it; the state after it is the one before it.
@@ -67,7 +67,7 @@ class Known:
 
 
 class Runner:
-    """A run in the explorer's world that notes what each step does."""
+    """A run in the explorer's world that records what each step does."""
 
     def __init__(self, model: Model) -> None:
         program = model.program
@@ -85,18 +85,18 @@ class Runner:
         self.taken = 0
 
     def mark(self) -> Mark:
-        """Where the run stands now."""
+        """Return a mark of the current point of the run."""
         return Mark(bytes(self.state.buffer), bytes(self.before.buffer), self.taken, self.flight.saved())
 
     def go_to(self, mark: Mark) -> None:
-        """Stand where this run, or another of the same model, stood when the mark was made."""
+        """Return to the point at which this run, or another of the same model, made a mark."""
         self.state, self.before = (StateView(self.layout, data) for data in (mark.state, mark.before))
         self.taken = mark.taken
         self.notes.clear()
         self.flight.restore(mark.flight)
 
     def possible(self) -> list[int]:
-        """The steps possible now, without their choices."""
+        """Return the step words that are possible now, without their choices."""
         out = [0] * (self.model.most_steps + 1)
         self.names["enabled"](self.state, out)
         return out[1 : out[0] + 1]
@@ -117,7 +117,7 @@ class Runner:
         try:
             possible = self.possible() if known is None else known.possible
         except ERRORS as error:
-            raise TraceError(f"step {number}: which steps are possible there cannot be told, as {error}") from error
+            raise TraceError(f"step {number}: its enabled steps cannot be determined, as {error}") from error
         if word >> 40 or parts.word & 0xFFFFFFFF not in possible:
             raise TraceError(f"step {number}, word: {describe_word(parts)} is not possible there")
         self.notes.clear()
@@ -140,7 +140,7 @@ class Runner:
         return self.notes.step(number, parts, label, message, written)
 
     def failed(self, number: int, parts: StepWord, message: Transmission | None, error: Exception) -> StepFailed:
-        """What is known of a step that meets a run-time error: nothing that it did is kept."""
+        """Return the exception for a step that meets a run-time error; the step keeps no effects."""
         label = label_of(self.model.program, parts, self.state.steps)
         self.state = self.before
         nothing: tuple[Any, ...] = ()
@@ -152,33 +152,38 @@ class Runner:
         return StepFailed(sentence, step, failure_of(self.model, error, STEP))
 
     def failure_here(self, by_author: bool, judged: Sequence[Property] | None = None) -> Failure | None:
-        """The run-time error that is met where the run ends, beside those of steps; None: there is none.
+        """Return a run-time error that is met where the run ends, without those of further steps, or None.
 
         Args:
-            judged: the properties in evaluating which it may be met; None: all that there are.
+            by_author: True for errors of the author, False for capacities.
+            judged: the properties to evaluate; None for all.
         """
         before = self.before if self.taken else None
         asked = evaluated(self.model) if judged is None else judged
         return met_here(self.model, self.names, self.state, before, asked, by_author)
 
     def keeps(self, p: Property) -> bool:
-        """Whether the state, or the step just taken, keeps a property."""
+        """Return whether the state, or the step just taken, satisfies a property."""
         return bool(keeps(p, self.names, self.state, self.before if self.taken else None))
 
     def meets(self, p: Property) -> bool:
-        """Whether the state, or the step just taken, meets the premise of a property."""
+        """Return whether the state, or the step just taken, meets the premise of a property."""
         return bool(meets(p, self.names, self.state, self.before if self.taken else None))
 
 
 def evaluated(model: Model) -> list[Property]:
-    """The properties in evaluating which a run may meet an error, those that are judged by default first."""
+    """Return the properties whose evaluation may meet an error in a run, those checked by default first."""
     c = model.configuration
     known = [p for p in properties_of(c.protocol) if p.judges(c.protocol) and (c.passes or not p.passes)]
     return sorted(known, key=lambda p: not p.default)
 
 
 def label_of(program: Program, word: StepWord, entered: int) -> str:
-    """What a step is called: those of the paper's steps that it entered, a bit each, or what else it is."""
+    """Return the label of a step: the paper's steps that it entered, and what else it is.
+
+    Args:
+        entered: the steps entered, one bit each.
+    """
     named = [name for k, name in enumerate(program.steps) if entered >> k & 1]
     if named and word.row.receives:
         return ", ".join(named)
@@ -186,7 +191,7 @@ def label_of(program: Program, word: StepWord, entered: int) -> str:
 
 
 def called(program: Program, word: StepWord) -> str:
-    """What a step is called where the paper's steps do not say."""
+    """Return the name of a step apart from the paper's steps."""
     if word.base is not word:
         return f"{word.row.called} ({called(program, word.base)})"
     own = program.changes if word.row.by else program.actions
@@ -194,7 +199,7 @@ def called(program: Program, word: StepWord) -> str:
 
 
 def describe_word(word: StepWord) -> str:
-    """A step word in one phrase, its operands named."""
+    """Return a step word as a phrase with named operands."""
     return f"{word.kind}({', '.join(f'{k}={v}' for k, v in word.operands.items())})"
 
 

@@ -1,9 +1,8 @@
-"""A trace: a schedule, and everything that happened when it was run in the explorer's world.
+"""Define traces: a schedule, and everything that happened when it was run in the explorer's world.
 
-The words of a schedule are enough to run it again; what they did is written down beside them, so
-that a trace can be read, drawn and exported without running anything, and so that `verify` can
-hold the one against the other. A trace ends where its property breaks; one without a property is
-a witness or a plain run.
+The step words of a schedule are enough to run it again. Their effects are recorded too, so that a trace can be read,
+drawn and exported without running anything, and so that `verify` can compare both. A trace ends where its property is
+violated; one without a property is a witness or a plain run.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ JsonTxn = dict[str, int]  # a transaction: epoch, counter, value
 
 
 class TraceError(Exception):
-    """A trace cannot be read or written, or is not what the run gives: one sentence says why."""
+    """A trace cannot be read or written, or differs from its run; the message says why in one sentence."""
 
 
 # --- step words --------------------------------------------------------------------------------
@@ -44,7 +43,7 @@ class TraceError(Exception):
 
 @dataclass(frozen=True)
 class StepWord:
-    """A step word, taken apart: its kind, its operands by name, and the alternative chosen."""
+    """A step word in parts: its kind, its operands by name, and the chosen alternative."""
 
     kind: str
     operands: Mapping[str, int]
@@ -52,10 +51,10 @@ class StepWord:
 
     @staticmethod
     def of(word: int) -> StepWord:
-        """The parts of a word.
+        """Return the parts of a word.
 
         Raises:
-            TraceError: the word has a kind that there is not.
+            TraceError: there is no such kind of step.
         """
         found = NUMBERED.get((word >> 24) & 255)
         if found is None:
@@ -66,7 +65,7 @@ class StepWord:
 
     @property
     def row(self) -> StepKind:
-        """All there is to know of its kind."""
+        """Return the table row of the step's kind."""
         return KINDS[self.kind]
 
     @property
@@ -76,7 +75,7 @@ class StepWord:
 
     @property
     def base(self) -> StepWord:
-        """The step that this one breaks off; of any other the step itself."""
+        """Return the step that this one breaks off; for any other step, the step itself."""
         o = self.operands
         if self.row.inside:
             row = KINDS[self.row.inside]
@@ -88,23 +87,23 @@ class StepWord:
 
     @property
     def process(self) -> int | None:
-        """The process that takes the step; None where none does."""
+        """Return the process that takes the step, or None."""
         return None if self.row.by else next(iter(self.operands.values()))
 
 
 def text_of(protocol: str) -> str:
-    """The digest of a protocol's source; empty: it changes with releases only."""
+    """Return the digest of a protocol's source; empty for one that changes only with releases of zabcheck."""
     return PROTOCOLS[protocol].text.digest
 
 
 def model_of(configuration: Configuration) -> Model:
-    """The model of a configuration; reading a file and verifying it need the same one."""
+    """Return the model of a configuration, cached, since reading a file and verifying it need the same one."""
     return _model(configuration, text_of(configuration.protocol))
 
 
 @lru_cache(maxsize=8)
 def _model(configuration: Configuration, text: str) -> Model:
-    """The same, of the text of a digest."""
+    """Return the model of a configuration, cached by the digest of its source too."""
     return Model(configuration)
 
 
@@ -250,7 +249,7 @@ class Trace:
     premise_of: str = ""
 
     def __repr__(self) -> str:
-        """One line: what the run shows, after how many steps, and of which protocol."""
+        """Return one line: what the run shows, after how many steps, and of which protocol."""
         c, count = self.configuration, len(self.steps)
         steps = "1 step" if count == 1 else f"{count} steps"
         said = f"a run of {steps}"
@@ -259,11 +258,11 @@ class Trace:
         elif self.property_name:
             said = f"{self.property_name} is violated after {steps}"
         elif self.premise_of:
-            said = f"{self.premise_of} is first put to the test after {steps}"
+            said = f"the premise of {self.premise_of} is first reached after {steps}"
         return f"<Trace: {said}; {c.protocol}{f' with {c.variant}' if c.variant else ''}, {c.nodes} processes>"
 
     def _repr_html_(self) -> str | None:
-        """The picture, for a notebook; None: nothing that draws is loaded, and the line above is shown."""
+        """Return the picture for a notebook; None if no drawing code is loaded, so that the text form is shown."""
         return DRAWN[-1](self) if DRAWN else None
 
     @property
@@ -272,17 +271,17 @@ class Trace:
 
     @property
     def schedule(self) -> tuple[int, ...]:
-        """The schedule."""
+        """Return the schedule as step words."""
         return tuple(step.word.word for step in self.steps)
 
     @property
     def states(self) -> list[JsonState]:
-        """The states, the initial one first: state k is the one after step k."""
+        """Return the states, the initial one first: state k is the one after step k."""
         return [self.initial, *(step.state for step in self.steps)]
 
     @property
     def version(self) -> int:
-        """The version that its file has: the oldest that says all that it says."""
+        """Return the version of the trace's file: the oldest that has all its fields."""
         if self.premise_of:
             return MEETS
         return FAILS if self.failure is not None else PLAIN if self.lasso is None else WAITS

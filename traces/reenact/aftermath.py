@@ -1,4 +1,4 @@
-"""What became of the ensemble: everything is let go on, every server started, and clients read from each of them."""
+"""Examine the ensemble after a run: let everything continue, start every server, and read from each as a client."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Aftermath:
 
 
 def aftermath(ensemble: Ensemble, played: Played) -> Aftermath:
-    """Let the ensemble recover by itself, and look at it."""
+    """Let the ensemble recover by itself, and examine it."""
     out = Aftermath()
-    ensemble.recording.note("run", "over; everything is let go on")
+    ensemble.recording.note("run", "done; all threads continue")
     for proxy in ensemble.quorum.values():
         for c in proxy.connections:
             if c.up.dead or c.down.dead:
@@ -50,7 +50,7 @@ def aftermath(ensemble: Ensemble, played: Played) -> Aftermath:
         ensemble.recording.wait(lambda s=s: bool(s.status()[0]) or not s.runs, SETTLES)  # type: ignore[misc]
         if not s.runs:
             found = EXITED.findall(s.said())
-            out.refuses[n] = found[-1] if found else "it says nothing"
+            out.refuses[n] = found[-1] if found else "it gives no reason"
     for n, s in ensemble.servers.items():
         if not s.runs:
             continue
@@ -64,9 +64,10 @@ def aftermath(ensemble: Ensemble, played: Played) -> Aftermath:
 
 
 def read(ensemble: Ensemble, n: int) -> tuple[str, ...]:
-    """
+    """Return what a server serves under the run's node.
+
     Raises:
-        Cannot: it answers no client.
+        Cannot: the server answers no client.
     """
     client: Any = ensemble.client(n, seconds=SETTLES)
     try:
@@ -77,8 +78,8 @@ def read(ensemble: Ensemble, n: int) -> tuple[str, ...]:
 
 
 def harm(a: Aftermath, played: Played) -> list[str]:
-    """What is broken, in the words of a report."""
-    out = [f"server {n} cannot be started any more: {why}" for n, why in sorted(a.refuses.items())]
+    """Return the harm found afterwards, as sentences of a report."""
+    out = [f"server {n} can no longer be started: {why}" for n, why in sorted(a.refuses.items())]
     for w in played.writes:
         name, zxid = w.path.rsplit("/", 1)[1], Zxids.said(w.zxid)
         without = [n for n, tree in sorted(a.trees.items()) if name not in tree]

@@ -1,5 +1,7 @@
-"""What the last step has done that no state of a disk shows: a server that leaves for a packet, an answer that is not
-counted, one that serves without its leader's history."""
+"""Find the effects of the last step that no disk shows.
+
+These are a server that leaves for a packet, an answer that is not counted, and a server without its leader's history.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ OTHER_ANSWER = re.compile(r"^.*NEWLEADER ACK from sid.*$", re.M)
 
 
 def at_the_end(player: Player, plan: ReenactmentPlan) -> list[str]:
-    """What is broken at the last step, in sentences; of what can only be seen then."""
+    """Return, as sentences, what is broken at the last step and can only be seen then."""
     out: list[str] = []
     step = plan.steps[-1]
     if step.process is None:
@@ -27,9 +29,9 @@ def at_the_end(player: Player, plan: ReenactmentPlan) -> list[str]:
     n = plan.ids[step.process]
     said = player.said(step.process)
     if "no-stop" in plan.broken and (found := THREW.search(said)) is not None:
-        out.append(f"server {n} ends its synchronization for a packet that its leader sent: {found[1].strip()}")
+        out.append(f"server {n} ends its synchronization because of a packet from its leader: {found[1].strip()}")
     if "answers-count" in plan.broken and (line := OTHER_ANSWER.search(said)) is not None:
-        out.append(f"server {n} takes another acknowledgement for that of NEWLEADER: {line[0].split(' - ')[-1]}")
+        out.append(f"server {n} mistakes another acknowledgement for that of NEWLEADER: {line[0].split(' - ')[-1]}")
     if "answers-count" in plan.broken:
         out += uncounted(player, plan)
     if "initial-history" in plan.broken:
@@ -38,7 +40,10 @@ def at_the_end(player: Player, plan: ReenactmentPlan) -> list[str]:
 
 
 def uncounted(player: Player, plan: ReenactmentPlan) -> list[str]:
-    """What a quorum has forced and acknowledged, all acknowledgements are read, and is not committed."""
+    """Return the transactions that a quorum has forced and acknowledged but that are not committed, as sentences.
+
+    All acknowledgements have been read at that point.
+    """
     s, z = plan.steps[-1].state, player.compare.zxids
     out = []
     for l, n in enumerate(plan.ids):
@@ -50,7 +55,7 @@ def uncounted(player: Player, plan: ReenactmentPlan) -> list[str]:
                 said = ", ".join(map(str, sorted(holders)))
                 out.append(
                     f"{z.said(zxid)} is forced on servers {said} and acknowledged, and server {n}, which leads, does "
-                    "not commit it: an acknowledgement was taken for that of NEWLEADER"
+                    "not commit it: it mistook an acknowledgement for that of NEWLEADER"
                 )
     return out
 

@@ -1,4 +1,4 @@
-"""Threads of a server, held where they ask (shim.c): nothing goes on but what is let."""
+"""Hold threads of a server where the shim (shim.c) asks: a thread continues only when it is let."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Ask:
 
     @property
     def zxid(self) -> int:
-        """Of the transaction that it asks about; -1: of none."""
+        """Return the zxid of the transaction that it asks about; -1 if there is none."""
         return int(self.name, 16) if self.what in ("append", "commit") else -1
 
     def go(self, answer: bytes = b"g") -> None:
@@ -91,7 +91,7 @@ class Gates:
                 self.asked(Ask(int(number), kind, what, name.strip(), end))
 
     def gate_of(self, a: Ask) -> str:
-        """Which gate it stands at; empty: none."""
+        """Return the gate at which a thread waits; empty for none."""
         if a.kind == "main":
             if a.what == "send":
                 return ACKNOWLEDGE
@@ -128,7 +128,7 @@ class Gates:
             self.shut |= set(names)
 
     def open(self, *names: str) -> None:
-        """Open gates: who stands there goes on."""
+        """Open gates, so that the threads waiting there continue."""
         with self.recording.changed:
             self.shut -= set(names)
             going = [a for a in self.held if self.gate_of(a) in names]
@@ -154,17 +154,17 @@ class Gates:
             return [a for a in self.held if self.gate_of(a) == name]
 
     def outlive(self) -> None:
-        """The sync threads that there are belong to an earlier term from now on."""
+        """Assign the current sync threads to an earlier term."""
         with self.recording.changed:
             self.stale |= self.threads
 
     def retire(self) -> None:
-        """The commit thread that stands here has its transaction already, and its term is over: it goes no further."""
+        """Keep the waiting commit thread where it is: it has its transaction already, and its term is over."""
         with self.recording.changed:
             self.late |= {a.thread for a in self.held if self.gate_of(a) == COMMIT}
 
     def died(self) -> None:
-        """The process is no more."""
+        """Reset all gates after the process has ended."""
         with self.recording.changed:
             self.held.clear()
             self.stale.clear()

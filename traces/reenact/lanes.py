@@ -1,4 +1,4 @@
-"""Both lanes in one picture: the model's run as it is always drawn, and beside each step what the servers did."""
+"""Draw the model's run with the servers' events beside each step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST = 5  # of what is seen at a step
 
 
 def seen_at(events: str) -> dict[int, list[str]]:
-    """What was seen on the servers at each step, out of what was recorded; pings and votes left out."""
+    """Return what the servers did at each step, from the recorded events, without pings and votes."""
     out: dict[int, list[str]] = {}
     now: list[str] = []
     for line in events.splitlines():
@@ -39,7 +39,7 @@ def seen_at(events: str) -> dict[int, list[str]]:
 
 
 def sentence(said: str) -> str:
-    """A line of the recording in a few words; empty: it says nothing of the model's."""
+    """Return a recorded line in a few words; empty if it concerns nothing in the model."""
     if (m := PACKET.match(said)) is not None:
         sender, receiver = (m[1], m[3]) if m[2] == "->" else (m[3], m[1])
         if m[5].startswith("PING"):
@@ -56,10 +56,12 @@ def sentence(said: str) -> str:
 
 
 def drawn_lanes(folder: Path, plan: ReenactmentPlan, run: ReenactedRun) -> str:
-    """The picture, as an SVG document.
+    """Return the picture as an SVG document.
 
     Args:
-        folder: of the run.
+        folder: the folder of the run.
+        plan: the plan.
+        run: the result.
     """
     trace = build_trace(Model(plan.configuration), None, [s.word.word for s in plan.steps])
     picture, seen = picture_of(trace), seen_at((folder / "events.txt").read_text(encoding="utf-8"))

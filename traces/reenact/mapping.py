@@ -1,4 +1,4 @@
-"""From steps of the model to what forces them on a real server and what shows that they were taken: the one table.
+"""Map each step of the model to what forces it on a real server, and to what shows that it was taken.
 
 A row's `play` names the method of `Player` that does it. What is not here cannot be forced, and is named before
 anything starts. Besides what a row says is seen, after every step the packets on all links, the four kinds of file of
@@ -35,7 +35,7 @@ MAPPING: dict[str, Row] = {
     "crash": Row("SIGKILL", "the process has ended", "crash"),
     "recover": Row("the server is started", f"{VOTE}; or it ends by itself, with a sentence in its log", "recover"),
     "elect": Row(
-        "votes pass among the quorum alone; ids are given so that ties end as they do in the model",
+        "votes pass only among the quorum; server ids break ties as in the model",
         "FOLLOWERINFO of each follower on its link to the leader; the leader's snapshot file", "elect",
     ),
     "join": Row("votes pass between the server and those behind the leader", "its FOLLOWERINFO", "join"),
@@ -48,7 +48,7 @@ MAPPING: dict[str, Row] = {
         "receive",
     ),
     "lose_connection": Row("what comes on that link from now on is dropped", "nothing: no server knows yet", "lose"),
-    "partition": Row("the same, of every link that is cut", "nothing: no server knows yet", "lose"),
+    "partition": Row("the same, for every cut link", "nothing: no server knows yet", "lose"),
     "follower_learns": Row("the follower's end of the connection is closed", VOTE, "follower_learns"),
     "leader_learns": Row(
         "the leader's end of the connection is closed; where it waits for a quorum, its clock is put ahead",
@@ -93,10 +93,10 @@ MAPPING: dict[str, Row] = {
 
 
 def row_of(step: Step) -> Row | None:
-    """The row of a step; none: it cannot be forced."""
+    """Return the row of a step, or None if it cannot be forced."""
     return MAPPING.get(step.label if step.word.kind == "action" else step.word.kind)
 
 
 def unforceable(steps: Sequence[Step]) -> list[str]:
-    """The steps that have no row, each in a phrase."""
+    """Return the steps that have no row, each as a phrase."""
     return [f"step {s.number}, {s.label}: no way to force it is known" for s in steps if row_of(s) is None]

@@ -1,4 +1,4 @@
-"""A re-enactment in words: what was planned, what happened, what is broken; the model's lane beside the servers'."""
+"""Describe a re-enactment in words: the plan, the events, the harm, and the model's lane beside the servers'."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ __all__ = ["lanes", "told_plan", "told_run"]
 
 
 def told_plan(plan: ReenactmentPlan) -> list[str]:
-    """What will be played."""
+    """Return lines that describe what will be played."""
     who = ", ".join(f"p{p} is server {n}" for p, n in enumerate(plan.ids))
     out = [f"{len(plan.steps)} steps; {who}"]
     if plan.skipped:
-        out.append(f"this release has no room for: {'; '.join(plan.skipped)}")
+        out.append(f"this release does not fit the model: {'; '.join(plan.skipped)}")
     if plan.inserted:
-        out.append(f"this release takes before: {'; '.join(plan.inserted)}")
-    out.append("the model breaks " + (", ".join(plan.broken) or "nothing") + " in it")
+        out.append(f"earlier steps of this release: {'; '.join(plan.inserted)}")
+    out.append(f"the model violates {', '.join(plan.broken) or 'nothing'} in it")
     return out
 
 
 def told_run(plan: ReenactmentPlan, run: ReenactedRun) -> list[str]:
-    """What came of it."""
+    """Return lines that describe the result of a run."""
     if run.trouble:
-        return [f"the servers did not come to where the trace begins: {run.trouble}"]
+        return [f"the servers did not reach the start of the trace: {run.trouble}"]
     count = run.played.steps
     if run.played.differs:
         step = plan.steps[count]
-        where = f"step {count + 1} of {len(plan.steps)}, {step.label}, is the first where server and model differ:"
+        where = f"step {count + 1} of {len(plan.steps)}, {step.label}, is the first at which server and model differ:"
         return [where, *(f"  {line}" for line in run.played.differs)]
-    out = [f"all {count} steps were forced, seen, and are as the model has them"]
-    return out + (run.harm or ["nothing is broken on the servers"])
+    out = [f"all {count} steps were forced and observed, and agree with the model"]
+    return out + (run.harm or ["no property is violated on the servers"])
 
 
 def lanes(plan: ReenactmentPlan, run: ReenactedRun) -> str:
-    """Each step: what the model did, how it was forced, what showed it, and how long that took."""
+    """Return a line for each step: what the model did, how it was forced, what showed it, and how long that took."""
     rows = [("step", "model", "forced by", "seen", "s")]
     for k, step in enumerate(plan.steps):
         row = row_of(step)
@@ -56,7 +56,7 @@ def lanes(plan: ReenactmentPlan, run: ReenactedRun) -> str:
 
 
 def said(step: Step, ids: Sequence[int]) -> str:
-    """A step with the servers' numbers."""
+    """Return a step in words, with the servers' numbers."""
     who = f"server {ids[step.process]}: " if step.process is not None else ""
     what = f" {step.message.kind}" if step.message is not None else ""
     return f"{who}{step.label}{what}"

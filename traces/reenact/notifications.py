@@ -1,4 +1,4 @@
-"""The election's messages between two servers, out of a stream that comes in pieces.
+"""Parse the election messages between two servers from a stream that comes in pieces.
 
 QuorumCnxManager's first message, of the side that opened the connection, then votes, each behind its length. Source:
 QuorumCnxManager, FastLeaderElection at release-3.4.10 to 3.9.5.
@@ -69,10 +69,10 @@ class NotificationReader:
         self.greets, self.rest = opened, b""
 
     def feed(self, data: bytes) -> list[Greeting | Vote]:
-        """The messages that are whole with these bytes.
+        """Return the messages that these bytes complete.
 
         Raises:
-            Malformed: this is not the election's protocol.
+            Malformed: the stream is not of the election protocol.
         """
         self.rest += data
         out: list[Greeting | Vote] = []

@@ -1,4 +1,4 @@
-"""Where real servers come from, and one of them as a process: started, killed, read."""
+"""Find real ZooKeeper servers, and run one of them as a process: start, kill, read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NO_WALK = ("-Dzookeeper.preAllocSize=64", "-Dzookeeper.snapshotSizeFactor=-1")
 
 
 class Cannot(Exception):
-    """Real servers cannot be run here, or did not do what servers do; says why in a sentence."""
+    """Real servers cannot be run here, or did not behave as required; the message says why in one sentence."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,15 @@ class Release:
 
     @property
     def batches(self) -> bool:
-        """Before 3.6.0 there is no zookeeper.maxBatchSize: the sync thread forces all that is queued at once."""
+        """Return whether the sync thread forces its whole queue at once, as before 3.6.0 (zookeeper.maxBatchSize)."""
         return self.before(3, 6)
 
     @property
     def is_34(self) -> bool:
-        """3.4: a leader saves no snapshot when it is elected, and a commit thread takes a transaction before it is
-        held."""
+        """Return whether the release is 3.4.
+
+        There a leader saves no snapshot when it is elected, and a commit thread takes a transaction before it is held.
+        """
         return self.before(3, 5)
 
     def before(self, *number: int) -> bool:
@@ -66,35 +68,37 @@ class Release:
 
 
 def settings_for(variant: str) -> tuple[str, ...]:
-    """What servers are told that are held against a variant of the text.
+    """Return the settings of servers that are compared with a variant of the protocol.
 
     Raises:
-        Cannot: nothing makes servers do it: a snapshotSizeFactor above 1 is not taken, no power is lost.
+        Cannot: no setting has that effect: a snapshotSizeFactor above 1 is not taken, no power is lost.
     """
     asked = variant.split(",")
     if "walk-large" in asked:
         raise Cannot("the variant walk-large needs snapshots of hundreds of megabytes, which are not made here")
     if "power" in asked:
-        raise Cannot("the variant power needs power to be lost, and servers are only killed here")
+        raise Cannot("the variant power needs power loss, but servers can only be killed here")
     return () if "walk" in asked else NO_WALK
 
 
 def find_release(release: str, folder: str = "", jar: str = "", servers: str = "") -> Release:
-    """
+    """Find the servers of a release.
+
     Args:
+        release: the release.
         folder: a build or an unpacked distribution of ZooKeeper.
         jar: a server's jar, in place of the release's.
-        servers: where the release's distribution lies.
+        servers: the folder of the release's distribution.
 
     Raises:
         Cannot: something is missing.
     """
     if shutil.which("java") is None:
-        raise Cannot("real ZooKeeper servers need Java, and there is no `java` here")
+        raise Cannot("real ZooKeeper servers need Java, but there is no `java` here")
     if find_spec("kazoo") is None:
         raise Cannot("clients need the package kazoo, which is not installed")
     if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
-        raise Cannot("holding a server's threads needs a C compiler, and there is no `cc`, `gcc` or `clang` here")
+        raise Cannot("holding a server's threads needs a C compiler, but there is no `cc`, `gcc` or `clang` here")
     if folder:
         return built(Path(folder), release)
     if servers:
@@ -102,15 +106,13 @@ def find_release(release: str, folder: str = "", jar: str = "", servers: str = "
     own = Path(os.environ.get("ZABCHECK_ZOOKEEPER", HERE.parents[2] / "shared" / "zookeeper" / "servers"))
     script, java = own / "run-zookeeper", Path(os.environ.get("JAVA_DIR", "/usr/share/java"))
     if not script.exists():
-        raise Cannot(
-            f"there are no servers: no {script.name} in {own} (ZABCHECK_ZOOKEEPER names it); {how_to_get(release)}"
-        )
+        raise Cannot(f"no servers found: no {script.name} in {own} (set ZABCHECK_ZOOKEEPER); {how_to_get(release)}")
     for name in NEEDED:
         if not (java / f"{name}.jar").exists():
             raise Cannot(f"ZooKeeper's servers need {name}.jar in {java}: servers/README.md names the packages")
     given = Path(os.path.realpath(jar)) if jar else own / f"zookeeper-server-{release}.jar"
     if jar and not given.is_file():
-        raise Cannot(f"{jar} is no file")
+        raise Cannot(f"{jar} is not a file")
     if not given.exists() and release != "debian":
         have = sorted(p.stem.removeprefix("zookeeper-server-") for p in own.glob("zookeeper-server-*.jar"))
         raise Cannot(f"there is no server {given.name}; there are {', '.join(have)}")
@@ -134,21 +136,22 @@ def distribution(folder: Path, release: str) -> Path:
 
 
 def how_to_get(release: str) -> str:
-    """How a user gets a release, which zabcheck never downloads."""
+    """Return how to get a release, which zabcheck never downloads."""
     return (
-        f"zabcheck downloads nothing: unpack ZooKeeper {release}, of https://archive.apache.org/dist/zookeeper, into a "
-        "folder and name that with --servers"
+        f"zabcheck downloads nothing: unpack ZooKeeper {release}, of https://archive.apache.org/dist/zookeeper, into "
+        f"a folder and give it with --servers"
     )
 
 
 def built(folder: Path, release: str) -> Release:
-    """A build of the user's own.
+    """Return the user's own build as a release.
 
     Args:
-        release: whose it is like.
+        folder: the build.
+        release: the release that it is compared with.
 
     Raises:
-        Cannot: this is none.
+        Cannot: the folder is no build.
     """
     places = [
         folder,
@@ -159,14 +162,14 @@ def built(folder: Path, release: str) -> Release:
     jars = [p for place in places for p in sorted(place.glob("*.jar"))]
     if not any(p.name.startswith("zookeeper") for p in jars):
         raise Cannot(
-            f"{folder} is no build of ZooKeeper: there is no zookeeper*.jar in its lib or zookeeper-server/target"
+            f"{folder} is not a build of ZooKeeper: there is no zookeeper*.jar in its lib or zookeeper-server/target"
         )
     classes = ":".join(os.path.realpath(p) for p in jars)
     return Release(release, ("java", "-cp", classes, "org.apache.zookeeper.server.quorum.QuorumPeerMain"), {})
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on, below those that connections get: a server that starts again finds its own."""
+    """Return unused ports below those that connections get, so that a restarted server can use its own again."""
     try:
         first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     except (OSError, ValueError):
@@ -181,7 +184,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def compiled_shim(folder: Path) -> Path:
-    """The library that makes threads ask (shim.c).
+    """Compile the library that makes threads ask (shim.c).
 
     Raises:
         Cannot: it does not compile.
@@ -252,16 +255,16 @@ class Server:
             )  # fmt: skip
 
     def snapshot(self, zxid: int) -> Path:
-        """Where its snapshot of a zxid is."""
+        """Return the path of the server's snapshot of a zxid."""
         return self.data / "version-2" / f"snapshot.{zxid:x}"
 
     def put_ahead(self, milliseconds: int) -> None:
-        """Put the clock of its main thread ahead of what it is."""
+        """Move the clock of the server's main thread ahead."""
         with self.clock.open("r+b" if self.clock.exists() else "wb") as f:
             f.write(struct.pack("=q", milliseconds * 1_000_000))
 
     def stall(self, stalls: bool) -> None:
-        """Let what its threads force to the disk wait, or go on."""
+        """Let what its threads force to the disk wait, or continue."""
         with self.disk.open("r+b" if self.disk.exists() else "wb") as f:
             f.write(b"1" if stalls else b"0")
 
@@ -277,14 +280,14 @@ class Server:
             self.process = None
 
     def said(self, since: int = 0) -> str:
-        """Its log, from a place on."""
+        """Return the server's log from a position on."""
         with contextlib.suppress(OSError), self.log.open("rb") as lines:
             lines.seek(since)
             return lines.read().decode(errors="replace")
         return ""
 
     def asked(self, word: str = "srvr") -> str:
-        """The answer to a word of four letters; empty: there is none."""
+        """Return the answer to a four-letter word; empty if there is none."""
         out = b""
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.client), 1) as s:
             s.settimeout(1)
@@ -294,7 +297,7 @@ class Server:
         return out.decode(errors="replace")
 
     def status(self) -> tuple[str, int]:
-        """leader, follower or nothing, and its last processed zxid."""
+        """Return the server's role (`leader`, `follower` or empty) and its last processed zxid (-1 if unknown)."""
         said = self.asked()
         mode, zxid = re.search(r"^Mode: (\w+)", said, re.M), re.search(r"^Zxid: 0x([0-9a-f]+)", said, re.M)
         return (mode[1] if mode else "", int(zxid[1], 16) if zxid else -1)

@@ -1,4 +1,4 @@
-"""What is on the disk of a server, as the audit reads it: logged zxids, snapshots, epochs."""
+"""Read the disk of a server as the audit does: logged zxids, snapshots, epochs."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ class Disk:
 
 
 def read_disk(folder: Path) -> Disk:
+    """Read the contents of a server's disk."""
     if not _readers:
         _readers.append(Reader(1 << 16))
     zxids: list[int] = []

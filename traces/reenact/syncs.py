@@ -1,4 +1,4 @@
-"""The synchronizations of a run, by kind: what a leader sent to bring a learner up to date, and how far it came."""
+"""Count the synchronizations of a run by kind: what a leader sent to a learner, and how much of it arrived."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Sync:
 
 
 def syncs_of(steps: Sequence[Step]) -> list[Sync]:
-    """Those of which the learner has received the first packet, in order."""
+    """Return the synchronizations whose first packet the learner has received, in order."""
     out: list[Sync] = []
     now: dict[int, Sync] = {}
     for step in steps:

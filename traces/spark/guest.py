@@ -67,7 +67,7 @@ def host() -> SparkSession | None:
         said = reason(problem)
         if not said:
             raise
-        raise NoSpark(f"the Spark session that there is cannot be used: {said}") from problem
+        raise NoSpark(f"the existing Spark session cannot be used: {said}") from problem
 
 
 def master_of(said: str, otherwise: str) -> str:
@@ -85,12 +85,12 @@ def master_of(said: str, otherwise: str) -> str:
         return said or otherwise
     if is_connect(found):
         if said:
-            raise NoSpark(f"--master {without_secrets(said)}: there is a session of Spark Connect here; leave it out")
+            raise NoSpark(f"--master {without_secrets(said)}: there is a session of Spark Connect here; omit --master")
         return SCHEME
     master = str(found.sparkContext.master)
     if said and said != master:
         said = without_secrets(said)
-        raise NoSpark(f"--master {said}: there is a Spark session here, on {master}; without --master that is used")
+        raise NoSpark(f"--master {said}: there is a Spark session here, on {master}; without --master it is used")
     return master
 
 
@@ -140,9 +140,7 @@ def guest(found: SparkSession, settings: Mapping[str, str]) -> Iterator[SparkSes
 
 @contextmanager
 def workers(spark: SparkSession) -> Iterator[None]:
-    """What is asked of a session meanwhile can run our code on its workers: they are given it, and this machine's run
-    this Python.
-    """
+    """Let the workers of a session run our code meanwhile: send it to them, and use this Python on this machine."""
     send_code(spark)
     if is_connect(spark):  # its server says which Python its workers run
         yield

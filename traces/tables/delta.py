@@ -1,7 +1,7 @@
-"""Delta tables of this machine or of a mount, without Spark's package: `deltalake` has the log, Spark the files.
+"""Read and append to local or mounted Delta tables without Spark's package: `deltalake` has the log, Spark the files.
 
-Tasks write Parquet files into the table's folder, which nobody sees there; then one commit adds all of them. So a
-table shows what a job has written when all of it is there, and an interrupted one shows nothing.
+Tasks write Parquet files into the table's folder, which readers ignore; then one commit adds all of them. So a table
+shows what a job has written only when all of it is there; an interrupted job adds nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["append_delta", "read_delta"]
 
 
 def deltalake() -> Any:
-    """Return the package.
+    """Return the `deltalake` package.
 
     Raises:
         TableError: it is not installed.
@@ -34,27 +34,28 @@ def deltalake() -> Any:
 
 
 def read_delta(spark: SparkSession, folder: Path) -> DataFrame:
-    """Return a Delta table as it is now. Columns that older files lack are null in their rows.
+    """Return a Delta table as it is now, with nulls for columns that older files lack.
 
     Raises:
-        TableError: it is none, or needs a reader that this is not.
+        TableError: the folder holds no Delta table, or a table that needs a newer reader.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
     delta = deltalake()
     table = opened(folder)
     if table.protocol().min_reader_version > 1:  # of a mapping of columns, of rows that are deleted in a vector
-        raise TableError(f"{folder}: this Delta table is read by Spark's own package: its reader has to have features")
+        raise TableError(f"{folder}: only Spark's own package reads this Delta table, which needs reader features")
     if table.metadata().partition_columns:
-        raise TableError(f"{folder}: a Delta table with partitions is read by Spark's own package")
+        raise TableError(f"{folder}: a Delta table with partitions is only read by Spark's own package")
     schema = from_arrow_schema(import_module("pyarrow").schema(delta.Schema.to_arrow(table.schema())))
     files = sorted(table.file_uris())
     return spark.read.schema(schema).parquet(*files) if files else spark.createDataFrame([], schema)
 
 
 def append_delta(frame: DataFrame, folder: Path) -> int:
-    """Add the rows of a DataFrame to a Delta table in one commit; the table is made if there is none. Columns that it
-    lacks are added to it.
+    """Add the rows of a DataFrame to a Delta table in one commit.
+
+    The table is created if it does not exist; columns that it lacks are added to it.
 
     Returns:
         The version of the table.
@@ -66,7 +67,7 @@ def append_delta(frame: DataFrame, folder: Path) -> int:
     schema = schema_of(frame)
     if not delta.DeltaTable.is_deltatable(str(folder)):
         if folder.exists() and any(folder.iterdir()):
-            raise TableError(f"{folder} is no Delta table, and is not empty")
+            raise TableError(f"{folder} is not a Delta table, and is not empty")
         folder.mkdir(parents=True, exist_ok=True)
         delta.DeltaTable.create(str(folder), schema)
     table = opened(folder)
@@ -90,10 +91,10 @@ def append_delta(frame: DataFrame, folder: Path) -> int:
 
 
 def opened(folder: Path) -> Any:
-    """Return a Delta table.
+    """Open a Delta table.
 
     Raises:
-        TableError: it is none.
+        TableError: the folder holds no Delta table.
     """
     delta = deltalake()
     try:
@@ -103,7 +104,7 @@ def opened(folder: Path) -> Any:
 
 
 def schema_of(frame: DataFrame) -> Any:
-    """Return the schema of a DataFrame, as a Delta table has it: every column may be null."""
+    """Return the Delta schema of a DataFrame; every column may be null."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     arrow: Any = import_module("pyarrow")
@@ -112,7 +113,7 @@ def schema_of(frame: DataFrame) -> Any:
 
 
 def added(folder: Path, path: Path) -> Any:
-    """Return what the log of a table says of a file."""
+    """Return a file's entry for the log of a table."""
     import pyarrow.parquet as pq
 
     stats = json.dumps({"numRecords": pq.read_metadata(path).num_rows})

@@ -53,7 +53,7 @@ class Address:
 
     @property
     def text(self) -> str:
-        """It, as `read` takes it."""
+        """Return the address as text, which `read` parses."""
         said = {**self.options, **({"tool": self.tool, "made": self.made} if self.made else {})}
         if self.way:
             said |= {"at": str(self.at), "way": way_text(self.way)}
@@ -61,10 +61,10 @@ class Address:
 
     @staticmethod
     def read(text: str) -> Address:
-        """The address that a text is.
+        """Parse an address.
 
         Raises:
-            WalkError: it is none.
+            WalkError: the text is no address.
         """
         if len(text) > LARGEST:
             raise WalkError(f"an address has at most {LARGEST} characters, not {len(text)}")
@@ -74,9 +74,7 @@ class Address:
         try:
             pairs = parse_qsl(tail, keep_blank_values=True, strict_parsing=True, max_num_fields=64) if tail else []
         except ValueError:
-            raise WalkError(
-                f"what stands behind the ? of an address is name=value, with & between: {tail:.60}"
-            ) from None
+            raise WalkError(f"after the ? of an address comes name=value, with & between: {tail:.60}") from None
         said: dict[str, str] = {}
         for name, value in pairs:
             if name in said or not NAME.match(name):
@@ -85,7 +83,7 @@ class Address:
         way = way_of(said.pop("way", ""))
         at = said.pop("at", str(len(way)))
         if not (at.isascii() and at.isdigit() and len(at) < 6 and int(at) <= len(way)):
-            raise WalkError(f"at={at:.20} is no place on a way of {len(way)} steps")
+            raise WalkError(f"at={at:.20} is not a place in a run of {len(way)} steps")
         tool, made = said.pop("tool", ""), said.pop("made", "")
         protocol = unquote(head)
         if not protocol:
@@ -93,26 +91,27 @@ class Address:
         return Address(protocol, said, way, int(at), made, tool)
 
     def check(self, made: str, tool: str) -> None:
-        """
+        """Refuse an address whose protocol or properties have other sources than here.
+
         Args:
             made: the digest of what the model is made of here.
             tool: the version of zabcheck here.
 
         Raises:
-            WalkError: the address is of other texts.
+            WalkError: the digests differ.
         """
         if self.made and self.made != made:
             theirs = f"zabcheck {self.tool:.40}" if self.tool else "another zabcheck"
-            mine = f"; this is {tool}" if self.tool != tool else ", with other texts than here"
+            mine = f"; this is {tool}" if self.tool != tool else ", with other sources than here"
             raise WalkError(
-                f"this address was made by {theirs}{mine}: its steps are numbered by texts of {self.protocol:.80} that "
-                f"have another digest ({self.made:.16}, here {made}); open it with that release and those texts, or "
-                "save the walk as a trace there"
+                f"this address was made by {theirs}{mine}: its steps are numbered by sources of {self.protocol:.80} "
+                f"that have another digest ({self.made:.16}, here {made}); open it with that release and those "
+                f"sources, or save the walk as a trace there"
             )
 
 
 def way_text(way: Sequence[int]) -> str:
-    """Steps by their numbers, as an address has them."""
+    """Return the numbers of steps in the notation of an address."""
     return "".join(DIGITS[n] if n < MANY else f"z{base36(n)}" for n in way)
 
 
@@ -121,10 +120,10 @@ def base36(n: int) -> str:
 
 
 def way_of(text: str) -> tuple[int, ...]:
-    """The numbers of the steps in an address.
+    """Return the numbers of the steps in an address.
 
     Raises:
-        WalkError: it is no way.
+        WalkError: the text is no sequence of steps.
     """
     out: list[int] = []
     at = 0
@@ -132,7 +131,7 @@ def way_of(text: str) -> tuple[int, ...]:
         piece = text[at : at + (4 if text[at] == "z" else 1)]
         digits = piece.removeprefix("z") if len(piece) == 4 else piece
         if not all(c in DIGITS for c in piece) or piece == "z" or (piece[0] == "z" and len(piece) < 4):
-            raise WalkError(f"{text[at : at + 4]!r} stands for no step of a way")
+            raise WalkError(f"{text[at : at + 4]!r} is not a step of a run")
         out.append(int(digits, 36))
         at += len(piece)
     if len(out) > LONGEST:
@@ -141,8 +140,11 @@ def way_of(text: str) -> tuple[int, ...]:
 
 
 def made_of(walker: Walker) -> str:
-    """The digest of what a model is made of: its schema, the text of each of its functions and properties, and the text
-    of what lists their steps. It says nothing of where a file lies, nor of the Python that runs it."""
+    """Return the digest of what a model is made of.
+
+    It covers the schema, the source of each function and property, and the source of the step order. It does not depend
+    on where a file lies, nor on the Python that runs it.
+    """
     program = walker.model.program
     listing = cast(FunctionType, order.is_fault)
     texts = sorted(text_digest(f) for f in (*walker.texts.values(), listing))

@@ -1,4 +1,4 @@
-"""What an audit finds: findings, and notes of what is odd and legitimate."""
+"""Define the findings of an audit, and its notes of what is unusual but legitimate."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Finding:
 
     @property
     def place(self) -> str:
-        """Where, in words."""
+        """Return the place in words."""
         said = [self.server] if self.server else []
         said += [f"{self.file} at {self.offset}" if self.offset >= 0 else self.file] if self.file else []
         if self.zxid >= 0:
@@ -61,5 +61,5 @@ class Finding:
 
 
 def worst(findings: list[Finding]) -> list[Finding]:
-    """In the order in which they are told."""
+    """Sort findings by severity, the worst first."""
     return sorted(findings, key=Finding.order)

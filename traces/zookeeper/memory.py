@@ -1,4 +1,4 @@
-"""The structs that the kernels over logs work on."""
+"""Define the structs on which the kernels for logs work."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Scan", "Text", "Tree"]
 
 
 class Text(Struct):
-    """Bytes."""
+    """A buffer of bytes."""
 
     room = size()
     data = words(room, width=1)

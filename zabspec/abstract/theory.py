@@ -1,4 +1,4 @@
-"""All of abstract ZAB in one hand: what is asked of, and what a mutant changes."""
+"""Combine abstract ZAB to one object: what is to be proved, and what a mutant changes."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class Theory:
 
     @property
     def state(self) -> tuple[Symbol, ...]:
-        """What actions change."""
+        """Return the symbols that actions change."""
         return tuple(self.initial)
 
     @property
     def new(self) -> tuple[Clause, ...]:
-        """The clauses that are its own."""
+        """Return the clauses that it adds to the theory below."""
         known = () if self.over is None else self.over.clauses
         return tuple(c for c in self.clauses if c not in known)
 
     @property
     def beginning(self) -> Mapping[Symbol, Expression]:
-        """How it begins, one formula for each symbol."""
+        """Return the initial conditions, one formula for each symbol."""
         return {s: Quantified(True, d.variables, s(*d.variables) == d.body) for s, d in self.initial.items()}
 
 

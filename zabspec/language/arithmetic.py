@@ -1,7 +1,7 @@
-"""Products and shifts in CPython, whose integers have no end: checked against 64 bits, as machine code checks them.
+"""Check products and shifts in CPython, whose integers are unbounded, against 64 bits, as machine code does.
 
-A function of a protocol is compiled anew with a call in the place of each product and shift that may err. The call has
-the piece of the source that it stands for, so that an error is shown there.
+A function of a protocol is compiled again with a call in place of each product and shift that may overflow. The call
+has the piece of the source that it stands for, so that an error is shown there.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ OPERATORS = frozenset({"*", "<<", ">>", "*=", "<<=", ">>="})
 
 
 def may_overflow(function: FunctionType) -> bool:
-    """Return whether a function has a product or a shift to check. The project's own, and kernels, which work on
-    words, are not checked."""
+    """Return whether a function has a product or a shift to check.
+
+    The project's own functions, and kernels, which work on words, are not checked.
+    """
     code = function.__code__
     if is_own_file(code.co_filename) or not set(ON_WORDS).isdisjoint(code.co_names):
         return False
@@ -30,7 +32,7 @@ def may_overflow(function: FunctionType) -> bool:
 
 
 class Checked(ast.NodeTransformer):
-    """Puts a call of a checked operation in the place of each product and shift."""
+    """Replaces each product and shift by a call of a checked operation."""
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)

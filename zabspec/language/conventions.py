@@ -1,6 +1,7 @@
-"""What a world says of its text, so that one can know what a step reads and writes (`footprints.py`).
+"""Describe a world's code, so that the reads and writes of steps can be determined (`footprints.py`).
 
-It stands alone: a small exploration asks whether there is such a thing, and need not load what walks a text.
+This is a module of its own: a small exploration only needs to know whether there are conventions, and need not load
+what walks the code.
 """
 
 from __future__ import annotations

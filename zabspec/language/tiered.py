@@ -1,9 +1,10 @@
-"""Machine code that is there soon, and fast where it works for long.
+"""Provide machine code that is available soon, and fast where it runs for long.
 
-Assembly can be compiled quickly or thoroughly (`jit.py`): the one takes a fifth of the time, the other's code works
+Assembly can be compiled quickly or thoroughly (`jit.py`): the one takes a fifth of the time, the other's code runs
 about twice as fast, and both do the same, being of one assembly. Most models are small, and done before thorough code
-would be there; a large one works for minutes. Which it is, is not known before. So work begins in quick code, and goes
-on in thorough code once it has taken about as long as that takes to make: never much later than if one had known.
+would be ready; a large one runs for minutes. Which it is, is not known in advance. So work begins in quick code, and
+continues in thorough code once it has taken about as long as that takes to compile: never much later than if one had
+known.
 """
 
 from __future__ import annotations
@@ -51,18 +52,19 @@ class TieredCode:
             self._made = None
 
     def _text(self) -> Text:
-        """What `make` gives, once."""
+        """Return the result of `make`, cached."""
         if self._made is None:
             self._made = self._make()
         return self._made
 
     def worked(self, seconds: float, left: float = math.inf) -> bool:
-        """Note work, and make thorough code where it pays; whether `code` is another from here on. Who is in a
-        function of the old code ends it there.
+        """Record work, and compile thorough code where that pays; return whether `code` is a new one.
+
+        A function of the old code that is running ends there.
 
         Args:
             seconds: of CPU time that the code has worked since this was last called.
-            left: what is left of a limit on the time. Little is not spent on a compilation.
+            left: the rest of a limit on the time; a short rest is not spent on a compilation.
         """
         self._work += seconds
         if self.settled or self._work < SETTLE or left < AHEAD * SETTLE:

@@ -1,4 +1,4 @@
-"""The stable phase of each world: its rules, and the one definition of fairness (docs/live.md, "Fairness").
+"""Define the stable phase of each world: its rules, and the one definition of fairness (docs/live.md, "Fairness").
 
 A run of the stable phase is fair if no obligation is enabled for ever from some moment on, and never met after it.
 The obligations are the classes of `Fair`: a class is enabled in a state in which one of its steps is possible, or due,
@@ -71,11 +71,11 @@ class StableWorld:
     unfair: tuple[str, ...] = ()
 
     def receipts(self, nodes: int) -> int:
-        """The number of the first class of receipts: all later ones but actions are of receipts."""
+        """Return the number of the first class of receipts; all later ones but actions are of receipts."""
         return sum(nodes * nodes if f.pairs else nodes for f in self.fair if not f.receives)
 
 
-OWN = "{p} hears from its oracle, or gives up"
+OWN = "{p} gets an answer from its oracle, or gives up"
 
 OVER_CONNECTIONS = StableWorld(
     connections,
@@ -85,17 +85,17 @@ OVER_CONNECTIONS = StableWorld(
         Fair("own", (ORACLE, TIMEOUT), OWN),
         Fair(
             "follower_end", (TO_FOLLOWER, FOLLOWER_LEARNS),
-            "{p} takes what its leader sent, or learns that the connection is lost", receives=True,
+            "{p} receives from its leader, or learns that the connection is lost", receives=True,
         ),
         Fair(
             "leader_end", (TO_LEADER, LEADER_LEARNS),
-            "{p} takes what {q} sent, or learns that the connection is lost", pairs=True, receives=True,
+            "{p} receives from {q}, or learns that the connection is lost", pairs=True, receives=True,
         ),
     ),
     assumed=(
-        "the oracle names one process that is up, and goes on naming it",
-        "who follows another, or over a connection that is dead, gives up sooner or later; nobody else does",
-        "sooner or later (weakly fair): each process is answered by its oracle; each end of each connection takes "
+        "the oracle names one process that is up, and keeps naming it",
+        "a process that follows another leader, or over a dead connection, eventually gives up; no other process does",
+        "eventually (weakly fair): each process gets an answer from its oracle; each end of each connection receives "
         "what was sent, or learns of a loss",
     ),
     unfair=("unordered",),  # of a channel something is taken, and one message overtaken for ever

@@ -1,4 +1,4 @@
-"""What a timed run is asked: how many servers, over what network, with which disks, and what is broadcast."""
+"""Define the setting of a timed run: servers, network, disks, and what is broadcast."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ DISKS = {
     for d in (
         Disk("none", 0, 0, 0, "nothing is written"),
         Disk("cache", MILLISECOND // 10, MILLISECOND // 20, SATA, "assumed: 0.1 ms a command, 300 MB/s to its cache"),
-        Disk("hdd", 30 * MILLISECOND, 4_170_000, SATA, "fitted to Figure 6: 30 ms, give or take half a turn"),
-        Disk("ssd", MILLISECOND, MILLISECOND // 4, 500_000_000, "assumed, and held against nothing: 1 ms; say yours"),
+        Disk("hdd", 30 * MILLISECOND, 4_170_000, SATA, "fitted to Figure 6: 30 ms, plus or minus half a rotation"),
+        Disk("ssd", MILLISECOND, MILLISECOND // 4, 500_000_000, "assumed, not measured: 1 ms; give yours"),
     )
 }  # fmt: skip
 
@@ -91,7 +91,8 @@ class Setting:
     unanimous: bool = False
 
     def __post_init__(self) -> None:
-        """
+        """Check the setting.
+
         Raises:
             ConfigError: a number is out of range.
         """
@@ -114,26 +115,26 @@ class Setting:
 
     @property
     def quorum(self) -> int:
-        """How many servers a quorum has at least."""
+        """Return the size of a smallest quorum."""
         return self.servers if self.unanimous else self.servers // 2 + 1
 
     @property
     def survives(self) -> int:
-        """How many crashes leave a quorum."""
+        """Return how many crashes leave a quorum."""
         return self.servers - self.quorum
 
     @property
     def proposal_bytes(self) -> int:
-        """What a proposal takes on the wire."""
+        """Return the bytes of a proposal on the wire."""
         return on_wire(PACKET + self.size)
 
     @property
     def small_bytes(self) -> int:
-        """What an acknowledgement, or a commit, takes on the wire."""
+        """Return the bytes of an acknowledgement, or a commit, on the wire."""
         return on_wire(PACKET)
 
     def sending(self, size: int) -> int:
-        """Nanoseconds that the interface takes to send so many bytes."""
+        """Return the nanoseconds that the interface takes to send some bytes."""
         return -(-size * 8 * SECOND // self.bandwidth)
 
     def seeds(self, seeds: Iterable[int]) -> list[Setting]:
@@ -141,5 +142,5 @@ class Setting:
 
 
 def on_wire(size: int) -> int:
-    """What so many bytes of a stream take on the wire."""
+    """Return the bytes on the wire for some bytes of a stream."""
     return -(-size * FRAME // CARRIED)

@@ -1,8 +1,8 @@
-"""The kinds of step there are, and the budgets that they spend: a row each.
+"""List the kinds of step, and the budgets that they spend, one row each.
 
-All else that names a kind follows from its row: the constants that texts of worlds read, what the operands of a step
-word are called, what a step is called and how it is said, what the simulator's script runs for it, the flags of
-commands. A step is one word: kind, then three operands a, b, c of a byte each (`worlds/step_annotations.py`).
+All else that names a kind follows from its row: the constants that worlds read, the names of a step word's operands,
+the name of a step and its text, the handler that the simulator's script runs for it, the options of commands. A step is
+one word: kind, then three operands a, b, c of a byte each (`worlds/step_annotations.py`).
 """
 
 from __future__ import annotations
@@ -70,27 +70,30 @@ class StepKind:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The operands that stand for something."""
+        """Return the operands that are in use."""
         return tuple(name for name in self.operands if name)
 
     @property
     def receives(self) -> bool:
-        """Whether a message is received as it should be: the step is then called by what its handler does."""
+        """Return whether a message is received normally: the step is then named after what its handler does."""
         return bool(self.message) and not self.keeps and not self.loses and not self.spends
 
     @property
     def has_peer(self) -> bool:
-        """Whether there is a process at the other end, which is operand b."""
+        """Return whether operand b is a process at the other end."""
         return len(self.operands) > 1 and self.operands[1] in PROCESSES
 
     @property
     def breaks_off(self) -> bool:
-        """Whether a step of it is one of another kind inside which its process fails."""
+        """Return whether a step of this kind is one of another kind within which its process fails."""
         return bool(self.inside) or "inside" in self.operands
 
     def of_broken(self, process: int, which: int) -> dict[str, int]:
-        """The operands of a step of this kind, of which one that breaks it off says who takes it, and which it is. With
-        whom it is, that has to say besides (`worlds/crash_within.py`), but of a datagram, which says so itself."""
+        """Return the operands of a step of this kind, from the process and number in the step that breaks it off.
+
+        The process at the other end is encoded in the number (`worlds/crash_within.py`), except for a datagram, which
+        names its sender.
+        """
         first, second, third = (*self.operands, "", "")[:3]
         out = {first: process}
         if self.has_peer and self.message != "in_flight":
@@ -104,7 +107,7 @@ MOST_KINDS = 63  # texts of worlds ask for a kind in a mask, and an exploration 
 
 
 def row(k: StepKind) -> int:
-    """Enter a row; returns its number."""
+    """Enter a row; return its number."""
     assert k.name not in KINDS
     assert 0 < k.number < MOST_KINDS
     assert k.number not in {other.number for other in KINDS.values()}
@@ -191,11 +194,11 @@ HEARTBEAT = row(StepKind(
 ))
 ACTION = row(StepKind(
     20, "action", ("process", "", "which"), "action", BOTH, runs="on_act", given=("process", "which"),
-    refused="the process may not act so",
+    refused="the process may not take this step",
 ))
 ENVIRONMENT = row(StepKind(
     21, "environment", ("", "", "which"), "environment", BOTH, runs="on_change", given=("which",), by="environment",
-    said="environment: {label}", refused="nothing of the kind may change",
+    said="environment: {label}", refused="no such change is possible",
 ))
 DROP = row(StepKind(
     22, "drop", ("process", "source", "place"), "drop message", (DATAGRAMS,), "drops", message="in_flight", loses=True,
@@ -234,12 +237,13 @@ POWER_LOSS_ELECTING = row(StepKind(
 ))
 FOLLOWER_LOSES = row(StepKind(
     31, "follower_loses", ("follower", "leader"), "lose connection", (CONNECTIONS,), "losses", runs="on_leader_lost",
-    given=("follower",), said="{follower}: its connection to {leader} is lost, and it learns of that first",
+    given=("follower",), said="{follower}: its connection to {leader} is lost, and it learns of the loss first",
     refused="there is no open connection to lose",
 ))
 LEADER_LOSES = row(StepKind(
     32, "leader_loses", ("leader", "follower"), "lose connection", (CONNECTIONS,), "losses", runs="on_follower_lost",
-    given=("leader", "follower"), said="{leader}: the connection of {follower} is lost, and it learns of that first",
+    given=("leader", "follower"), said="{leader}: the connection of {follower} is lost, and it learns of the loss "
+    "first",
     refused="there is no open connection to lose",
 ))
 # fmt: on
@@ -248,7 +252,7 @@ NUMBERED: Mapping[int, StepKind] = {k.number: k for k in KINDS.values()}
 
 
 def mask(kinds: Iterable[StepKind]) -> int:
-    """Some kinds as bits by their numbers, for texts of the language."""
+    """Return a mask with the numbers of some kinds as bits, for code in the language."""
     return sum(1 << k.number for k in kinds)
 
 
@@ -286,7 +290,11 @@ class Budget:
     why: str = ""
 
     def help(self, usual: bool = True) -> str:
-        """What it is in a sentence, `usual`: with how much there is of it unless one says."""
+        """Return the help of the budget's option.
+
+        Args:
+            usual: include the default amounts.
+        """
         first, *others = [w for w in BOTH if w in self.usual]
         amounts = [str(self.usual[first])] if usual else []
         amounts += [f"over {w} {self.usual[w]}" for w in others if usual and self.usual[w] != self.usual[first]]
@@ -316,7 +324,7 @@ BUDGETS: Mapping[str, Budget] = {
         ),
         Budget(
             "power_losses", "power loss", "Losses of power", {CONNECTIONS: 0, DATAGRAMS: 0},
-            "what is not forced may be gone",
+            "unforced writes may be lost",
         ),
         Budget("heartbeats", "heartbeat", "Firings of a heartbeat timer", {DATAGRAMS: 0}),
     )

@@ -2,12 +2,12 @@
 
 Try it:
 
-    zabcheck --protocol tpc.py                    every state there is
+    zabcheck --protocol tpc.py                    every reachable state
     zabcheck --protocol tpc.py --crashes 2        a larger budget
     zabcheck --protocol tpc.py --variant hasty    one rule changed: what breaks, and how
     zabcheck induct --protocol tpc.py             why it holds, however long it runs
 
-Then change a line. `docs/your-own-protocol.md` says what else there is.
+Then change a line. `docs/reference/protocol-language.md` lists all that a protocol may contain.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def one_coordinator(s: State) -> bool:
             if s.coordinates[p] and s.phase[q] == COMMITTED:
                 return broken(f"p{p} waits for votes, and p{q} has committed")
         if s.begins_left > 0 and (s.coordinates[p] or bound(s, p) or len(s.agreed[p]) > 0):
-            return broken(f"nobody has begun, and p{p} has taken part")
+            return broken(f"no process has begun, and p{p} has taken part")
     return True
 
 

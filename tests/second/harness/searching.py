@@ -353,7 +353,7 @@ def ample(question: Question, book: Book, symmetry: bool, explore: Explore) -> D
     explorer = RecordingAmple(Narrowing(question.model, question.properties, symmetry), 1)
     r = explorer.run(Limits(), keep_going=True)
     if r.apart:
-        return "the product does not believe the search: steps may not change places"
+        return "the product does not believe the search: two steps do not commute"
     if r.error:
         return Difference("ample sets", "an error that the reference does not meet", [r.error])
     verdicts = {p.name: book.verdicts[p.name] for p in question.properties if p.name in book.verdicts}
