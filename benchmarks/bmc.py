@@ -3,8 +3,8 @@
     python benchmarks/bmc.py                   # both tables; some minutes
     BMC_SECONDS=30 python benchmarks/bmc.py    # the time limit of each of z3's queries
 
-Everything is one process on one core, so that the two columns of a row have the same machine. The
-explorer's seconds are of one thread, also without symmetry; compilation is left out of both.
+Everything is one process on one core, so that the two columns of a row have the same machine. The explorer's seconds
+are of one thread, also without symmetry; compilation is left out of both.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python benchmarks/judge.py [--events 20000000] [--runs 200000] [--deliveries 20000000] [--engines plain,spark]
 
-Both tables are made here, with two epochs, a crash and a redelivery, and a process that lags; nothing in
-them is violated. The processor time of this process and its children is measured, from opening the
-table to the verdict, so that other work on the machine counts little.
+Both tables are made here, with two epochs, a crash and a redelivery, and a process that lags; nothing in them is
+violated. The processor time of this process and its children is measured, from opening the table to the verdict, so
+that other work on the machine counts little.
 """
 
 from __future__ import annotations

@@ -107,8 +107,7 @@ def against_tlc(jar: str, seconds: float, asked: dict[str, int], settings: tuple
     """Compare TLC and zabcheck on the very same model: the module that `zabcheck export --model --to tla` writes.
 
     TLC judges nothing; zabcheck judges all properties. The last row is with ample sets: its raw states are those of the
-    full
-    space, whose verdicts both give.
+    full space, whose verdicts both give.
     """
     from checker.tla.module import module_of
     from checker.tla.tlc import run_tlc

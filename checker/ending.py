@@ -282,8 +282,7 @@ def delivered_in_turn(
     """Write an answer and those that follow it, and return the exit code.
 
     Signals are ignored while one is written, so that each is there whole or not at all. After one that cannot be
-    written,
-    no other is.
+    written, no other is.
 
     Args:
         warnings: additional notes of the first answer.

@@ -56,8 +56,7 @@ class Expectation:
         violated: every property that is violated, with the length of its shortest run (simulated: the tick); for
             progress properties, with the length of the run that is shown.
         premises: the properties whose premise must be reached, each with the depth at which it is reached first, or
-            None
-            for any; None: those of all that are judged.
+            None for any; None: those of all that are judged.
         depth, states, raw, exhausted: of the exploration, if they are expected; of a liveness check the depth of the
             fault phase, and the states of the stable one.
         sha256: of a simulated run.

@@ -209,8 +209,7 @@ class CheckResult(Result):
         """Return the location of a difference, and those of the steps of the run that leads there.
 
         A violation is located at the rule to blame, or at the handler of the last step if none is known. Any other
-        difference
-        is located at the check in its file.
+        difference is located at the check in its file.
         """
         c = counterexample(o, d)
         if c is None or c.trace is None or not c.trace.steps:

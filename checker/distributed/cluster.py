@@ -105,8 +105,7 @@ class Cluster:
         """Return the number of tasks that run at once.
 
         A cluster's executors register after its session has begun: the number is read once no more have registered for
-        a
-        second.
+        a second.
         """
         context: Any = self.spark.sparkContext
         if is_local(str(context.master)):

@@ -110,8 +110,7 @@ class AmpleCode(TaskCode, Narrowing):
     """The code of a search with ample sets and observer classes, without sleep sets.
 
     The sleep set of a state depends on which task found it first, and so on an order that owners would have to agree
-    on;
-    the ample process does not.
+    on; the ample process does not.
     """
 
     also_modules = (ample_kernel, observer_kernel, kernel)

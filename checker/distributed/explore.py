@@ -48,8 +48,7 @@ class SparkExplorer:
             checkpoint: where levels are committed.
             level: the one to continue from.
             worth: seconds up to which a level is expanded without a job, as estimated from the one before; None to
-                decide
-                that by its size (`HERE`).
+                decide that by its size (`HERE`).
         """
         self.question = question
         self.code = code_for(question)

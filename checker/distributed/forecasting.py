@@ -21,8 +21,7 @@ class Forecasting:
     """Reports once what an exploration is forecast to take, and when fingerprints become too short.
 
     The forecast is reported at the start if the exploration is known to be long, or once it turns out to be. An
-    instance
-    is used as the callback for progress.
+    instance is used as the callback for progress.
 
     Args:
         note: receives a sentence.

@@ -29,8 +29,7 @@ def kept(question: ExplorationTask, storage: Storage, level: Level, rows: Iterab
     """Keep the new states of each task among the rows; yield each task's number and what the driver counts.
 
     The driver counts nothing else. The file of a task's candidates stays until the level is committed: another attempt
-    may
-    need it.
+    may need it.
 
     Raises:
         RuntimeError: a message is missing, or came twice.

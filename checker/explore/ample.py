@@ -141,8 +141,7 @@ def asked_of(p: Property) -> list[str]:
     """Return the names of a property's functions that are evaluated on every state or step.
 
     A user property's witness is among them: a run-time error in it violates `no-runtime-error`. Witnesses of the
-    papers'
-    properties do not fail.
+    papers' properties do not fail.
     """
     return [f.__name__ for f in ((p.holds,) if p in OF_PAPERS else (p.holds, p.witness))]
 
@@ -439,8 +438,7 @@ class AmpleExplorer(ReducedExplorer):
         """Explore as without reduction, but report only the names of violated properties, and save no level.
 
         A search that continues past violations merges nothing, as the states after one have no class. A search that
-        does not
-        may report another violated property than a full search, if values alone violate both.
+        does not may report another violated property than a full search, if values alone violate both.
         """
         assert keeper is None
         code = self.code

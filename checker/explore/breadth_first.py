@@ -438,8 +438,7 @@ class Explorer:
         """Insert what a batch has found, up to the limit of states; return what of each group was not inserted.
 
         With a limit, groups are inserted in turns, in which each takes its share of what is left, so that the result
-        does not
-        depend on the threads.
+        does not depend on the threads.
         """
         before = sum(self.result.levels[:-1])
         most = self.limits.max_states
@@ -606,8 +605,7 @@ class Explorer:
 
         Args:
             last: the ordinal of one more step; it must violate the step property `broken` (a mask), which other steps
-                into
-                the same orbit need not.
+                into the same orbit need not.
         """
         ordinals = [] if last is None else [last]
         for level in range(depth, 0, -1):

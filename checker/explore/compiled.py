@@ -65,9 +65,8 @@ def judge_text(properties: Sequence[Property], history_reads: set[str], premises
     """Return the kernel source that judges a state, or a step, by the given properties.
 
     Bit k of every mask is the k-th property. A property that reads nothing but the observed history is judged only
-    where
-    that changed (`history_reads` names those). With `premises` a run ends where the premise of a property is met, as if
-    that were a violation.
+    where that changed (`history_reads` names those). With `premises` a run ends where the premise of a property is met,
+    as if that were a violation.
     """
 
     def ends(p: Property, given: str) -> str:

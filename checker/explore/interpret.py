@@ -299,8 +299,7 @@ class Interpreter:
         """Return the steps from the initial state to a state of a level, and on by the step `last`.
 
         That step violates `breaks`. The steps start from the initial state itself, not from the state that represents
-        its
-        orbit.
+        its orbit.
         """
         words: list[int] = [] if last is None else [last]
         for level in range(depth, 0, -1):
@@ -312,8 +311,7 @@ class Interpreter:
         """Return steps from the initial state itself that pass through the same orbits as the given steps.
 
         The given ones are steps of the states that represent their orbits. If the last must violate a step property, so
-        does
-        the last of those returned.
+        does the last of those returned.
         """
         concrete = self.model.program.initial().key()
         image = self.representative(concrete)

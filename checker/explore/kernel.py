@@ -421,8 +421,8 @@ def insert(
         preds: six bytes for each state of the level in this group: parent, ordinal.
         prints: receives its fingerprint too, if `info[KEPT]` is set: for a checkpoint.
         info: [bytes used, states in this buffer, states of this group in the level, then for each
-            of 64 properties the first state of the group that violates it, from 1, the number of states
-            when renamings count separately, and the maximum number of states of this group].
+            of 64 properties the first state of the group that violates it, from 1, the number of states when renamings
+            count separately, and the maximum number of states of this group].
     """
     at = start
     ahead = start

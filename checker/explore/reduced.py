@@ -89,8 +89,7 @@ class ReducedExplorer(Explorer):
         """Find room for a slot's new states, and reserve it.
 
         Until its chunks are appended nothing else marks the block as used, and one that is begun and filled in one
-        batch would
-        be reused.
+        batch would be reused.
         """
         size = part.bytes + SLACK
         if size > STREAM:

@@ -1,9 +1,9 @@
 """Decide whether renaming processes commutes with stepping: from the source, then by trial.
 
-Symmetry merges a state with its renamings. That is sound when the steps of a renamed state are
-the renamed steps, and every property has the same value in both. It is so by construction if the source
-of world, protocol, variant and properties treats processes as a scalarset (`zabspec/language/symmetry.py`),
-which is what decides (`asymmetry`). Random walks test it in addition (`why_not_symmetric`).
+Symmetry merges a state with its renamings. That is sound when the steps of a renamed state are the renamed steps, and
+every property has the same value in both. It is so by construction if the source of world, protocol, variant and
+properties treats processes as a scalarset (`zabspec/language/symmetry.py`), which is what decides (`asymmetry`). Random
+walks test it in addition (`why_not_symmetric`).
 
 The functions that make numbers of processes, and are trusted, are listed here and nowhere else.
 """

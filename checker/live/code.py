@@ -165,8 +165,7 @@ class LiveCode(Compiled):
 
         Raises:
             ConfigError: one reads what such a state does not have: the world's budgets, which are spent, or annotations
-                of
-                the previous step.
+                of the previous step.
         """
         spent = {f"{name}_left": "which is spent from the stabilization time on" for name in BUDGETS}
         scratch = {f.name: "which is of a step, and no state has it" for f in self.scratch}

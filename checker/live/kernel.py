@@ -177,8 +177,7 @@ def expand_stable(s: State, most: int, data: Bytes, out: Bytes, work: Bytes, g: 
     """Find the edges of up to so many nodes, the newest first.
 
     So a part is complete even if not all can be expanded. Return the number of nodes expanded: fewer, if there is no
-    room
-    for more, or an error ends it. `s`: room for a state, other than in `work`.
+    room for more, or an error ends it. `s`: room for a state, other than in `work`.
     """
     done = 0
     while done < most and g.height > 0 and has_room(g, MOST_STEPS) and g.error == 0 and g.clash == 0:

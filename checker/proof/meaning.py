@@ -1,7 +1,7 @@
 """The meaning of a formula of the abstract protocol in a world.
 
-A world defines truth values, elements and quantifiers; a state gives every symbol its meaning. The
-state after an action is the one before it, seen through the action's definitions: no symbol is doubled.
+A world defines truth values, elements and quantifiers; a state gives every symbol its meaning. The state after an
+action is the one before it, seen through the action's definitions: no symbol is doubled.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Report the result of an exploration, for people and as JSON.
 
-`Report` has the words: the verdict line, a verdict per property, and what they depend on. Its
-JSON is documented by `checker/report/schema/report.schema.json` and `docs/reference/file-formats.md`.
+`Report` has the words: the verdict line, a verdict per property, and what they depend on. Its JSON is documented by
+`checker/report/schema/report.schema.json` and `docs/reference/file-formats.md`.
 """
 
 from __future__ import annotations
@@ -152,8 +152,7 @@ class Report(Result):
 
         The built-in one has no premise: it is about every step, so that it never shows that a property was checked
         non-vacuously. Protocols of this project derive their ranges from the budgets, so it is listed for them only if
-        it is
-        violated.
+        it is violated.
         """
         r = self.exploration
         found = PROTOCOLS.get(self.configuration.protocol)
@@ -563,8 +562,7 @@ class Report(Result):
         """Return how a test report lists a property, and the message.
 
         A premise that was not reached, and a property left unjudged because another was violated first, are skipped.
-        One
-        without a verdict because the run was cut short, a required premise, or any if no premise was reached, is an
+        One without a verdict because the run was cut short, a required premise, or any if no premise was reached, is an
         error.
         """
         verdict, words = self.verdict(p), self.verdict_in_words(p)

@@ -26,8 +26,7 @@ def differences(report: Mapping[str, Any], watch: Watch | None = None) -> list[s
     """Explore the request of a report again, and list the differences; empty if the outcome is the same.
 
     A report of Spark's reduced search is compared with a reduced search on this machine: both visit the same states,
-    but
-    this machine takes fewer transitions, and does not first visit all states of as many levels.
+    but this machine takes fewer transitions, and does not first visit all states of as many levels.
 
     Raises:
         RequestError, ConfigError, LanguageError: the request cannot be answered here.

@@ -297,8 +297,7 @@ def answer(task: tuple[Question, int]) -> tuple[Taken, list[Finding]]:
     """Return the result about the enabledness of a move, and its findings.
 
     For the number -1 they are the result about listing the enabled steps, and the findings about what has to hold
-    initially
-    and to follow.
+    initially and to follow.
     """
     question, number = task
     record_into(question.smt2)

@@ -205,8 +205,7 @@ def cased_tokens(top: Node) -> Iterator[tuple[str, str]]:
     """Yield the tokens under a node that a digest covers, each with the innermost case that contains it.
 
     A case is one of a packet's type (`case Leader.COMMIT:`, `if (qp.getType() == Leader.DIFF)`), or "" for none. A body
-    of
-    one statement has braces, whether or not it is written with them.
+    of one statement has braces, whether or not it is written with them.
     """
     left: list[tuple[str, Node | str]] = [("", top)]
     while left:
