@@ -5,7 +5,7 @@ every property has the same value in both. It is so by construction if the sourc
 properties treats processes as a scalarset (`zabspec/language/symmetry.py`), which is what decides (`asymmetry`). Random
 walks test it in addition (`why_not_symmetric`).
 
-The functions that make numbers of processes, and are trusted, are listed here and nowhere else.
+The trusted functions that compute numbers of processes are listed here and nowhere else.
 """
 
 from __future__ import annotations

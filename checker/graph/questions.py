@@ -1,14 +1,14 @@
-"""Questions to a graph of states: what every violating run does, what it costs at least, and from where it is certain.
+"""Questions about a state graph: what every violating run does, its least budgets, and from where it is certain.
 
-A violating run ends with the first state or step that violates the property. What is said of every violating run is
-true of each path of the graph that is one. A graph that is cut at a depth D has every run of at most D steps, and some
+A violating run ends with the first state or step that violates the property. A statement about every violating run is
+about each path of the graph that is one. A graph that is cut at a depth D has every run of at most D steps, and some
 longer ones; states from which a run may leave it are never counted as safe.
 
 - A step is **on every violating run** if without it no path of the graph leads to a violation.
 - A **dominator** is a state, or an edge, that every path to a violation goes through. A step that violates ends it.
 - The **least budgets** are the amounts with which a violation is reached, of which no smaller ones are enough.
 - A state is **doomed** if every run from it that goes on as long as it can reaches a violation; it is **safe** if none
-  does, and **avoidable** if some do and some do not. Where the graph is cut a state may be **possible**, if a violation
+  does, and **avoidable** if some do and some do not. If the graph is cut a state may be **possible**, if a violation
   is reached and whether it can be avoided is not known, or **unknown**, if even that is not.
 - A **point of no return** is an edge with which a run violates, or from a state that is not known to be doomed to one
   that is.

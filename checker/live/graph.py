@@ -101,12 +101,9 @@ def no_components(c: Components, keep: int) -> None:
 
 
 def fair_components(g: Graph, c: Components, waiting: int, asked: int, strong: int) -> int:
-    """Find the strong components in which some process waits, and those in which a fair run can stay.
+    """Find the strong components in which some process waits; return the number of those in which a fair run can stay.
 
-    Return their number.
-
-    The number is that of components in which a fair run can stay forever. The algorithm is Tarjan's (1972), without
-    recursion.
+    The algorithm is Tarjan's (1972), without recursion.
 
     A run that stays in a component can visit all of its nodes and edges infinitely often. It is fair if every class is
     impossible in one of the nodes, or taken by one of the edges; a run that ends is fair if no class is possible. If a
