@@ -7,10 +7,10 @@
     python benchmarks/speed.py --tlc tla2tools.jar --tlc-beside zab       # TLC, and the command in two ways
     python benchmarks/speed.py --tlc tla2tools.jar --tlc-beside examples  # the same for three user protocols
 
-Every exploration runs in a process of its own, judges all properties, searches for all witnesses,
-and keeps ghosts and range checks on. CPU seconds are the process's own, without compilation (which
-is printed separately). TLC's are its whole process's, with one worker. `--tlc-beside` runs whole commands in turn, on
-one thread, with symmetry: its seconds include every start; machine code and bytecode are cached.
+Every exploration runs in a process of its own, judges all properties, searches for all witnesses, and keeps ghosts and
+range checks on. CPU seconds are the process's own, without compilation (which is printed separately). TLC's are its
+whole process's, with one worker. `--tlc-beside` runs whole commands in turn, on one thread, with symmetry: its seconds
+include every start; machine code and bytecode are cached.
 """
 
 from __future__ import annotations

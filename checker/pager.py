@@ -18,8 +18,7 @@ def paged(text: str) -> bool:
     """Show text in the pager that PAGER names, `less` by default, and return whether it was shown.
 
     It is shown only on an interactive terminal, and only if it is longer than that. `PAGER=` and `PAGER=cat` disable
-    it.
-    Use it only for lists to look through: a program that waits for a key would stop a script that has a terminal.
+    it. Use it only for lists to look through: a program that waits for a key would stop a script that has a terminal.
     """
     if sys.stdout is not sys.__stdout__ or not all(
         stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)

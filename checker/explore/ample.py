@@ -286,10 +286,8 @@ class Narrowing(Reducing):
         """The fields that a step invisible to state properties leaves unchanged.
 
         They are the fields that state properties read, and those that are written together with them by commuting
-        calls. If a
-        step adds to one of these fields before the steps of others, those may then change the other field: who accepted
-        a
-        transaction, and whether a quorum has.
+        calls. If a step adds to one of these fields before the steps of others, those may then change the other field:
+        who accepted a transaction, and whether a quorum has.
         """
         read = self.read_of_states
         labels = {label for pair in (*self.conventions.commute, *self.conventions.commute_apart) for label in pair}

@@ -415,8 +415,7 @@ class Compiled:
         """Memory for every possible step, with the state after it; as for `_work`.
 
         It is tens of megabytes if a network is unordered, and little of it is ever written: so it is allocated once,
-        and the
-        system provides pages only where they are written.
+        and the system provides pages only where they are written.
         """
         return Block((self.model.most_steps + 1) * (self.layout.total + 8))
 

@@ -120,8 +120,7 @@ def canonical(s: State, to: State, spare: State, colours: Words, perms: Bytes, r
     """Write the state that represents the orbit of `s`, and return its fingerprint (with SYMMETRY).
 
     Then `colours[NODES]` is the number of renamings that fix that state, and `colours[NODES + 1]` the renaming that
-    maps
-    `s` to it.
+    maps `s` to it.
 
     Args:
         to, spare: written.
@@ -208,7 +207,7 @@ def sees_step(before: State, after: State) -> bool:
 
 
 def is_ample(s: State, p: Node) -> bool:
-    """Return whether process p is a candidate for an ample set: until it steps, nobody else's step concerns it."""
+    """Return whether process p is a candidate for an ample set: until it steps, no step of another concerns it."""
     raise NotBound("is_ample")
 
 

@@ -110,8 +110,7 @@ def fair_components(g: Graph, c: Components, waiting: int, asked: int, strong: i
     class is possible in all nodes and taken by no edge, no part of the component is fair either.
 
     If a class that must be strongly fair is possible in some of the nodes and taken by no edge, a fair run visits none
-    of
-    these infinitely often: they are left out (`c.gone`), and the rest has to be searched again (`c.again`).
+    of these infinitely often: they are left out (`c.gone`), and the rest has to be searched again (`c.again`).
 
     Args:
         waiting: the bit of what waits.

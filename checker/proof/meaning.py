@@ -65,8 +65,7 @@ def reader(expression: Expression, scope: tuple[Variable, ...]) -> Reader:
     """Return a function that evaluates an expression, given the values of the variables in scope, and a state.
 
     The values are in the order of `scope`. A formula is evaluated many thousands of times, in each state of a run for
-    all
-    values of its variables: so the kind of each part, and the index of each variable, are determined once.
+    all values of its variables: so the kind of each part, and the index of each variable, are determined once.
     """
     match expression:
         case Variable():

@@ -114,8 +114,7 @@ def premises_of(outcome: Outcome, properties: list[Property], request: InductReq
     """Search for runs that meet the premises of properties.
 
     If a clause is not proved, what follows from the clauses may be violated in a run: then each property is judged as
-    far
-    as the search goes.
+    far as the search goes.
     """
     from checker.explore.compiled import Compiled
     from checker.explore.groups import groups_of

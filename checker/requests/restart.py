@@ -57,8 +57,7 @@ def reduced(task: EngineTask, code: Compiled, threads: int) -> Exploration:
     """Explore a model in full if it is small, and with reduction if it is large.
 
     A large one is explored again: with ample sets, which leave out states; if that does not decide all that a full
-    search
-    would, with sleep sets, which leave out transitions.
+    search would, with sleep sets, which leave out transitions.
 
     A model is large if a search in full finds `SMALL` states. If its levels grow steeply long before that, every
     premise is met, and no time limit is given, it is assumed to be large at once. The result is then the answer if it

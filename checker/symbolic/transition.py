@@ -1,8 +1,8 @@
 """The transition relation of a model as terms: the guard and the effect of every step word.
 
-A step word is a constant here, so that the operands of a step are constants in everything it does;
-what its guard fixes (whom a follower follows, that a leader leads) is substituted before it runs. Nothing
-here knows a protocol or a world: the words are those that `enabled` can emit.
+A step word is a constant here, so that the operands of a step are constants in everything it does; what its guard fixes
+(whom a follower follows, that a leader leads) is substituted before it runs. Nothing here knows a protocol or a world:
+the words are those that `enabled` can emit.
 """
 
 from __future__ import annotations

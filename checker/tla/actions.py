@@ -119,8 +119,7 @@ class Actions(Control):
         """Return steps under a condition.
 
         A disjunction, an existential or an operator that may contain one is put in an IF: in a conjunction with a step
-        TLC would
-        treat each of its alternatives as a step of its own, and count it.
+        TLC would treat each of its alternatives as a step of its own, and count it.
         """
         if steps == FALSE:
             return FALSE
