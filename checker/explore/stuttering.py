@@ -108,8 +108,7 @@ def reads_mail(model: Model, p: Property, front: FrontEnd) -> bool:
 
     A property of every message in flight is judged message by message: if a message is gone, it is evaluated on one
     less, and holds for the others if it held for them before. This requires that its value for a message does not
-    depend
-    on others, as the number of messages ahead of it would.
+    depend on others, as the number of messages ahead of it would.
     """
     of_each = model.protocol.text.through  # of every message, by what asks it
     mail = {f.name for f in model.program.layout.schema.fields if f.role is Role.NETWORK}
