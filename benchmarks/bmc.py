@@ -3,8 +3,8 @@
     python benchmarks/bmc.py                   # both tables; some minutes
     BMC_SECONDS=30 python benchmarks/bmc.py    # the time limit of each of z3's queries
 
-Everything is one process on one core, so that the two columns of a row have the same machine. The
-explorer's seconds are of one thread, also without symmetry; compilation is left out of both.
+Everything is one process on one core, so that the two columns of a row have the same machine. The explorer's seconds
+are of one thread, also without symmetry; compilation is left out of both.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from zabspec.model import Configuration, Model
 SECONDS = float(os.environ.get("BMC_SECONDS", "60"))
 QUIET: dict[str, Any] = {"crashes": 0, "losses": 0}
 
-# What is asked depth by depth: a variant that breaks a property, and the protocol, which does not.
+# The models checked depth by depth: a variant that violates a property, and the protocol, which does not.
 DEPTHS: list[tuple[Configuration, str, Sequence[int]]] = [
     (
         Configuration(variant="small-quorum", nodes=2, txns=1, timeouts=0, **QUIET),
@@ -40,7 +40,7 @@ DEPTHS: list[tuple[Configuration, str, Sequence[int]]] = [
     (Configuration(nodes=3, txns=2, timeouts=2, crashes=1, losses=1), "agreement", (4, 6)),
 ]
 
-# What is asked of z3 from a state on the way to a violation: so many steps before the end.
+# For z3 from a state on the way to a violation: the number of steps before its end.
 FROM_STATES: list[tuple[Configuration, str, Sequence[int]]] = [
     (Configuration(variant="no-sync", nodes=2, txns=1, timeouts=1, **QUIET), "delivered-is-chosen", (8,)),
     (Configuration(variant="join-commit-all", nodes=3, txns=1, timeouts=0, **QUIET), "delivered-is-chosen", (8,)),

@@ -18,8 +18,8 @@ from typing import Any
 from traces.conform.chaos import ROOT, Chaos, ChaosPlan
 from traces.reenact.servers import Cannot, find_release
 
-PATIENCE = 20.0  # seconds for one thing that servers have to do
-A, B, C = 3, 2, 1  # of two that are alike the one with the greater number leads
+PATIENCE = 20.0  # seconds that one action of a server may take
+A, B, C = 3, 2, 1  # of two equal servers the one with the greater number leads
 
 
 class ComesBack(Chaos):
@@ -29,7 +29,7 @@ class ComesBack(Chaos):
 
     def __init__(self, *words: Any) -> None:
         super().__init__(*words)
-        self.numbers.sort(reverse=True)  # who is started first: A is to lead
+        self.numbers.sort(reverse=True)  # the servers that are started first: A is to lead
 
     def disturb(self, say: Callable[[str], None]) -> None:
         self.writing.clear()

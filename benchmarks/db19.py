@@ -62,7 +62,7 @@ def part(variant: str, nodes: int, first: int, count: int) -> Counter[str]:
 
 def swept(variant: str, runs: int, nodes: int = 3) -> Counter[str]:
     """Return how many of many seeded runs violate each property, on two processes."""
-    verdicts(attempt(Wanted("", "db19", variant, nodes, ""), 0))  # compiled before there are two to do it
+    verdicts(attempt(Wanted("", "db19", variant, nodes, ""), 0))  # compiled once, before two processes do it
     out: Counter[str] = Counter()
     with ProcessPoolExecutor(2) as pool:
         jobs = [pool.submit(part, variant, nodes, start, 500) for start in range(0, runs, 500)]

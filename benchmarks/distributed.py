@@ -31,7 +31,7 @@ from checker.distributed.costs import RECORDED, Costs, recorded
 BUDGETS = {"nodes": 3, "txns": 4, "timeouts": 1, "crashes": 0, "losses": 0}
 DEPTH = 38
 WHOLE = {"nodes": 3, "txns": 2, "timeouts": 2, "crashes": 0, "losses": 0}  # what --record explores to exhaustion
-WORTH = 10_000  # states that are worth a task, as `Cluster` has it
+WORTH = 10_000  # states that are worth a task, the value of `Cluster`
 SMALL = {"nodes": 3, "txns": 1, "timeouts": 1, "crashes": 0, "losses": 0}  # for the overhead of a level
 SMALL_DEPTH = 16
 OF_THE_MACHINE = (
@@ -218,7 +218,7 @@ def parameters(
     more = 3 * (far["parts"] - 1)  # tasks of a large level, beyond one of each stage
     task_cpu = max(0.0, of_late_levels(many, "cpu") - level_cpu) / more
     counted = for_each_state(far, "counted", level_counted)
-    # no less than the part that is counted: in a small level tasks may take more than in a large one
+    # at least the counted part: in a small level tasks may take more than in a large one
     cpu = max(counted, for_each_state(far, "cpu", level_cpu + more * task_cpu))
     overhead = used["jobs"] * level_cpu + (used["tasks"] - 3 * used["jobs"]) * task_cpu
     base_memory, share_memory = of_memory(far)

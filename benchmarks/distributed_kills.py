@@ -41,8 +41,8 @@ DEPTH = 50
 STATES = 97_400_000  # to that depth
 KINDS = ("driver", "worker", "executor", "task")
 COMPARED = ("states", "steps", "events", "never_taken", "verdict", "exit_code", "coverage", "properties")
-EVERY = 0.5  # seconds between two looks at memory
-COMING = 300.0  # seconds until there is what is to be killed: behind a new driver it takes a while
+EVERY = 0.5  # seconds between two samples of memory
+COMING = 300.0  # seconds to wait for a process to kill: after a new driver it takes a while
 PATIENCE = 3600.0  # seconds for a whole search
 
 

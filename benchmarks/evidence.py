@@ -21,7 +21,7 @@ from typing import Any
 TOP = Path(__file__).resolve().parent.parent
 PACKAGES = ("zabcheck", "checker", "traces", "invariants", "zabspec")
 
-# By name: what stands in zabspec/zab.py, once, and what stands there instead.
+# By name: a text that zabspec/zab.py has once, and its replacement.
 MUTANTS = {
     "promise-later-epoch": ("return s.promised_epoch[f] <= epoch", "return s.promised_epoch[f] <= epoch + 1"),
     "current-epoch-kept": ("    s.current_epoch[f] = m.epoch\n    accept_history", "    accept_history"),

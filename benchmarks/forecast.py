@@ -39,7 +39,7 @@ from traces.zookeeper.server import find_directory
 from traces.zookeeper.starting import start_tree
 
 SETS = ((0, 1), (0, 2), (1, 2), (0, 1, 2))
-SECONDS = 75.0  # of patience: the machine may have other work
+SECONDS = 75.0  # seconds to wait: the machine may have other work
 
 
 def drawn_directories(
@@ -106,7 +106,7 @@ class Started:
         try:
             client.start(10)
             return set(client.get_children("/")) - {"zookeeper"}
-        except Exception:  # a server that does not serve
+        except Exception:  # the server does not serve
             return None
         finally:
             with contextlib.suppress(Exception):

@@ -2,8 +2,8 @@
 
     python benchmarks/induct.py [--txns 1 2] [--epochs 2 3] [--jobs 2] [--seconds 120]
 
-Every row is a whole induction from the default budgets: all clauses, all actions, all properties. A row
-in which not everything is proved names the rest.
+Every row is a whole induction from the default budgets: all clauses, all actions, all properties. A row in which not
+everything is proved names the rest.
 """
 
 from __future__ import annotations

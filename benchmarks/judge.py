@@ -2,9 +2,9 @@
 
     python benchmarks/judge.py [--events 20000000] [--runs 200000] [--deliveries 20000000] [--engines plain,spark]
 
-Both tables are made here, with two epochs, a crash and a redelivery, and a process that lags; nothing in
-them is violated. The processor time of this process and its children is measured, from opening the
-table to the verdict, so that other work on the machine counts little.
+Both tables are made here, with two epochs, a crash and a redelivery, and a process that lags; nothing in them is
+violated. The processor time of this process and its children is measured, from opening the table to the verdict, so
+that other work on the machine counts little.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class Usage:
         self.look()
 
     def watch(self) -> None:
-        pause = 0.05  # seconds, at first: looking costs milliseconds itself, which count
+        pause = 0.05  # seconds, at first: reading /proc costs milliseconds itself, which count
         while not self.over.wait(pause):
             self.look()
             pause = min(1.0, pause * 1.05)

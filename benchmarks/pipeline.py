@@ -175,7 +175,7 @@ def killed(words: list[str], kills: int, within: float) -> list[str]:
         process = subprocess.Popen(words, start_new_session=True, stdout=subprocess.DEVNULL)
         try:
             process.wait(random.uniform(0.0, within))
-            shutil.rmtree(folder)  # it came to its end, and is not counted
+            shutil.rmtree(folder)  # it ended by itself, and is not counted
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()

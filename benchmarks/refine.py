@@ -25,7 +25,7 @@ BUDGETS: list[dict[str, int]] = [
     {"txns": 1, "timeouts": 0, "nodes": 4},
     {"txns": 2, "timeouts": 2, "nodes": 2},
 ]
-# Where a variant's own budget has more states than can be gone through, one in which it fails to refine too.
+# If a variant's own budget has too many states to explore, a smaller one in which it fails to refine too.
 SMALLER = {"history-by-zxid": {"txns": 1, "timeouts": 2}, "history-by-length": {"txns": 1, "timeouts": 2}}
 SECONDS = os.environ.get("ROW_SECONDS", "280")  # a row that needs longer says how far it got
 

@@ -2,8 +2,8 @@
 
     python benchmarks/simulate.py
 
-Every run is set up, played, dumped and hashed; the first runs of each are compared, to show that both
-engines do the same. Only processor time counts, so that other programs do not disturb.
+Every run is set up, played, dumped and hashed; the first runs of each are compared, to show that both engines do the
+same. Only processor time counts, so that other programs do not disturb.
 """
 
 from __future__ import annotations

@@ -7,10 +7,10 @@
     python benchmarks/speed.py --tlc tla2tools.jar --tlc-beside zab       # TLC, and the command in two ways
     python benchmarks/speed.py --tlc tla2tools.jar --tlc-beside examples  # the same for three user protocols
 
-Every exploration runs in a process of its own, judges all properties, searches for all witnesses,
-and keeps ghosts and range checks on. CPU seconds are the process's own, without compilation (which
-is printed separately). TLC's are its whole process's, with one worker. `--tlc-beside` runs whole commands in turn, on
-one thread, with symmetry: its seconds include every start; machine code and bytecode are cached.
+Every exploration runs in a process of its own, judges all properties, searches for all witnesses, and keeps ghosts and
+range checks on. CPU seconds are the process's own, without compilation (which is printed separately). TLC's are its
+whole process's, with one worker. `--tlc-beside` runs whole commands in turn, on one thread, with symmetry: its seconds
+include every start; machine code and bytecode are cached.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def explore(
             from checker.explore.reduction import Reducing
 
             code = Reducing(model, properties, symmetry)
-            code.worked(math.inf, math.inf)  # measured is the code that long runs have
+            code.worked(math.inf, math.inf)  # the code that long runs have is measured
             r = ReducedExplorer(code, threads).run(Limits(depth=depth))
         else:
             plain = Compiled(model, properties, symmetry)
@@ -107,8 +107,7 @@ def against_tlc(jar: str, seconds: float, asked: dict[str, int], settings: tuple
     """Compare TLC and zabcheck on the very same model: the module that `zabcheck export --model --to tla` writes.
 
     TLC judges nothing; zabcheck judges all properties. The last row is with ample sets: its raw states are those of the
-    full
-    space, whose verdicts both give.
+    full space, whose verdicts both give.
     """
     from checker.tla.module import module_of
     from checker.tla.tlc import run_tlc
@@ -205,7 +204,7 @@ def commanded(words: list[str]) -> dict[str, float]:
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         environment["PYTHONPYCACHEPREFIX"] = folder
         command = [sys.executable, "-m", "zabcheck", *words, "--threads", "1", "--no-trace", "--json"]
-        for _ in range(2):  # what the first makes is there for the second
+        for _ in range(2):  # the second finds in the cache what the first made
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -45,7 +45,7 @@ def make(folder: Path, events: int, runs: int, files: int, spread: int) -> Path:
     table = broken(table, run)
     table = table.set_column(table.schema.get_field_index(ROW), ROW, pa.array(row))
     pq.write_table(table, path)
-    # runs come eight at a time, their rows among each other
+    # runs come eight at a time, with their rows interleaved
     several = np.argsort((run // 8) * 10**9 + row * 8 + run % 8, kind="stable")
     source = np.random.default_rng(1)
     order = several[np.argsort(np.arange(len(several)) + source.integers(0, spread, len(several)), kind="stable")]

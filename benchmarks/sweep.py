@@ -2,9 +2,9 @@
 
     python benchmarks/sweep.py [RUNS]
 
-The plain loop runs, judges, dumps and hashes the same blocks and writes the same files, in one process.
-On Spark the session, the runs, adding up and the report are measured separately. Wall time is what a user
-waits for; on a shared machine the processor time beside it is more accurate.
+The plain loop runs, judges, dumps and hashes the same blocks and writes the same files, in one process. On Spark the
+session, the runs, adding up and the report are measured separately. Wall time is what a user waits for; on a shared
+machine the processor time beside it is more accurate.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
     python benchmarks/zookeeper_drift.py history REPOSITORY --since 2023-07-01
 
 REPOSITORY is a git directory of apache/zookeeper. `record` writes `checker/zookeeper/digests.json`, for every known
-release; run it when the model cites another method, or has another release. `history` prints
-each commit of master that changes a file of a cited class, with the cited methods that it changes (CSV).
+release; run it when the model cites another method, or has another release. `history` prints each commit of master that
+changes a file of a cited class, with the cited methods that it changes (CSV).
 """
 
 from __future__ import annotations

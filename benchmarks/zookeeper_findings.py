@@ -58,7 +58,7 @@ public class ClientBase {
 }""",
 }
 ZAB_UTILS = "org/apache/zookeeper/server/quorum/ZabUtils.java"
-# How earlier releases say the same.
+# The same calls in earlier releases.
 EARLIER = (
     (r"log\.append\(new Request\(.*, zxid\)\);", "log.append(hdr, txn);"),
     (r"QuorumPeer\.testingQuorumPeer\(\)", "new QuorumPeer()"),

@@ -35,7 +35,7 @@ from zabspec.model import Model
 from zabspec.simulator.run import sources_digest
 
 NAMES = ("elections", "proposals", "crashes", "losses")
-# Cheapest first: what comes behind a cut is still explored.
+# Cheapest first: what comes after a cut one is still explored.
 BUDGETS = (
     (2, 1, 2, 2), (3, 1, 1, 1), (4, 1, 1, 1), (5, 1, 1, 1), (6, 1, 1, 1), (3, 1, 2, 1), (3, 2, 1, 1), (4, 2, 1, 1),
     (4, 1, 2, 1), (3, 1, 1, 2), (4, 1, 1, 2), (5, 1, 2, 1), (3, 1, 2, 2), (6, 1, 2, 1), (4, 1, 3, 1), (3, 2, 2, 1),

@@ -34,7 +34,7 @@ from zabspec.signals import release
 
 __all__ = ["main"]
 
-# The subcommands, by what they are for: each with the module of `checker.commands` that has it.
+# The subcommands by purpose, each with its module in `checker.commands`.
 GROUPS = {
     "Servers of ZooKeeper": {
         "audit": "audit", "quorums": "quorums", "plan": "plan", "zookeeper": "zookeeper", "reenact": "reenact",

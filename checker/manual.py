@@ -36,7 +36,7 @@ SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z`*\[(])")
 LONGEST = 200  # letters of a beginning
 WORD = re.compile(r"[^\W_]+")
 ENDING = re.compile(r"(ing|ed|es|s|e)$")
-SHORT = 4  # letters: a word as short as this is searched for as it is
+SHORT = 4  # letters: words up to this length are searched for unchanged
 COMMON = frozenset(
     WORD.findall(
         "a an and are as at be by can do does for from has have how i if in is it my of on or should that the then "

@@ -36,7 +36,7 @@ TOP = Path(__file__).parents[1]
 DOCS = TOP / "docs"
 LIVE = "live"  # the folder of the runs to walk through
 QUICK = 0.5  # seconds of CPU of an entry
-# Which files of the project are staged, and where; what is not Markdown is shown as a page that quotes it.
+# The staged files of the project, and where; a file that is not Markdown is shown as a page that quotes it.
 STAGED = {
     "docs/**/*.md": "", "docs/**/*.svg": "", "docs/**/*.ipynb": "", "benchmarks/results/*.md": "results",
     "CONTRIBUTING.md": "project", "CHANGELOG.md": "project", "SECURITY.md": "project", "examples/*.py": "examples",
@@ -72,7 +72,7 @@ def command_line() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-# Pages that are built with the site and are in no file.
+# Pages that are generated with the site and have no file.
 BUILT = {"reference/command-line.md": command_line}
 
 
@@ -84,7 +84,7 @@ def staged_files() -> dict[str, str]:
             inner = path.relative_to(DOCS).as_posix() if DOCS in path.parents else f"{folder}/{path.name}"
             inner = re.sub(r"README\.md$", "index.md", inner)
             found[path.relative_to(TOP).as_posix()] = re.sub(r"\.(ipynb|py)$", ".md", inner)
-    found["README.md"] = "index.md"  # the project's first page leads where the site's does
+    found["README.md"] = "index.md"  # the project's first page has the links of the site's
     return found
 
 

@@ -5,12 +5,12 @@
 A block to fill is a fence that follows `<!-- run: COMMAND -->`. Nothing else is changed. With
 `<!-- run: COMMAND, first: LINES -->` it shows so many lines of the output, and says how many are left out.
 
-A page may write files, which its commands then find; all of it happens in a folder of its own. A fence that
-follows `<!-- write: FILE -->` is added to the end of a file, two lines below; one that follows
-`<!-- write: FILE, before: TEXT -->` is put above the first line that begins so; and in a fence that follows
-`<!-- change: FILE -->` lines that begin with `+ ` replace those that begin with `- `. `<!-- unpack: ARCHIVE -->`
-unpacks an archive of this repository into that folder, or a single file whose name ends with `.jsonl.xz`.
-`<!-- files -->` has all commands of a page run there: they write files that later ones read.
+A page may write files, which its commands then find; all of it happens in a folder of its own. A fence that follows
+`<!-- write: FILE -->` is added to the end of a file, two lines below; one that follows `<!-- write: FILE, before: TEXT
+-->` is put above the first line that begins so; and in a fence that follows `<!-- change: FILE -->` lines that begin
+with `+ ` replace those that begin with `- `. `<!-- unpack: ARCHIVE -->` unpacks an archive of this repository into that
+folder, or a single file whose name ends with `.jsonl.xz`. `<!-- files -->` has all commands of a page run there: they
+write files that later ones read.
 """
 
 from __future__ import annotations

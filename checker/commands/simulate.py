@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["request_of_flags", "simulate"]
 
 
-LARGEST_RUN = 1 << 62  # what a column of numbers holds at most
+LARGEST_RUN = 1 << 62  # the largest value of a column of numbers
 WRITTEN = ("dump", "events", "table", "trace")  # files besides the page
 
 EXAMPLES = """\b

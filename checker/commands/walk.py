@@ -28,7 +28,7 @@ Examples:
   zabcheck walk 'zab?nodes=2&...'          a state whose address was copied
 """
 ISSUE = re.compile(r"(?:ZK-|ZOOKEEPER-)\S+\Z", re.IGNORECASE)
-BETWEEN = ",,"  # the addresses of two models side by side: no address has it
+BETWEEN = ",,"  # separates the addresses of two models side by side: no address contains it
 OURS = ("where", "no_browser", "as_json", "names", "threads", "max_states", "time_limit", "memory_limit")
 
 

@@ -152,7 +152,7 @@ class Costs:
         jobs = self.jobs if jobs is None else jobs
         largest = math.ceil(self.largest * states) if largest is None else largest
         work = 3 * (parts - 1) * jobs * self.task_cpu + self.cpu * states
-        # more parts, and more of the successors leave their task; what is measured is of few
+        # with more parts, more of the successors leave their task; the measurement was of few
         sent = self.sent if parts <= self.parts else self.successors
         return Forecast(
             states=states,

@@ -10,8 +10,8 @@ from checker.explore.result import Exploration, collision, enough
 
 __all__ = ["LONG", "POWERS", "Forecasting"]
 
-LONG = 2_000_000  # states from which on a forecast is said
-POWERS = (7, 8, 9, 10)  # of ten: the numbers of states that are forecast where none is known
+LONG = 2_000_000  # states from which on a forecast is reported
+POWERS = (7, 8, 9, 10)  # powers of ten: the numbers of states to forecast if no limit is known
 
 Progress = Callable[[Exploration, int, int], None]
 
@@ -21,8 +21,7 @@ class Forecasting:
     """Reports once what an exploration is forecast to take, and when fingerprints become too short.
 
     The forecast is reported at the start if the exploration is known to be long, or once it turns out to be. An
-    instance
-    is used as the callback for progress.
+    instance is used as the callback for progress.
 
     Args:
         note: receives a sentence.

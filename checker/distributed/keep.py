@@ -21,7 +21,7 @@ from checker.explore.memory import peak_bytes
 
 __all__ = ["kept"]
 
-BLOCKS = 16  # that a part is shared out by, about
+BLOCKS = 16  # the approximate number of blocks of a part
 LEAST_BLOCK = 256  # states
 
 
@@ -29,8 +29,7 @@ def kept(question: ExplorationTask, storage: Storage, level: Level, rows: Iterab
     """Keep the new states of each task among the rows; yield each task's number and what the driver counts.
 
     The driver counts nothing else. The file of a task's candidates stays until the level is committed: another attempt
-    may
-    need it.
+    may need it.
 
     Raises:
         RuntimeError: a message is missing, or came twice.
@@ -70,7 +69,7 @@ class Keeping:
         mask = mask_of([one for row in rows for one in row.get("answers", ())], found.count)
         count = int(np.count_nonzero(mask))
         states = predecessors = NOTHING
-        # no other attempt at this has the same name
+        # no other attempt at this task has the same name
         name = f"{folder_of(self.level.depth + 1)}/{self.source:05}-{uuid.uuid4().hex[:12]}"
         if count:
             states = self.storage.write(f"{name}.states", self.chosen(found, mask), count)
@@ -157,6 +156,6 @@ def mask_of(answers: list[tuple[int, int, bytes]], states: int) -> Any:
             )
         out.append(np.unpackbits(np.frombuffer(bits, np.uint8), count=count).astype(np.bool_))
         at += count
-    if at != states:  # also where nothing seems to be new: the level would be taken to be the last
+    if at != states:  # even if nothing seems to be new: the level would be treated as the last
         raise RuntimeError(f"owners reported on {at} states, but {states} were found")
     return np.concatenate(out) if out else np.zeros(0, np.bool_)

@@ -42,7 +42,7 @@ class AmpleSparkExplorer(SparkExplorer):
         self, cluster: Cluster | Here, limits: Limits, keep_going: bool = False, progress: Progress | None = None
     ) -> Exploration:
         """Explore as without ample sets; end at the first level with a violation."""
-        assert not keep_going  # what comes after a violation is of no class
+        assert not keep_going  # states after a violation have no class
         r = super().run(cluster, limits, keep_going, progress)
         self.code.describe(r, self.code.merges)
         return r

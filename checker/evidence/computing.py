@@ -24,7 +24,7 @@ __all__ = ["UNDECIDED", "inductive", "proof", "refinement"]
 NOT_PROVED, UNDECIDED, KEPT = "not proved", "undecided", "inductive"
 NO_RUN = "premise not reached"
 
-# Called with what is done at the moment.
+# Called with a description of the current work.
 Tell = Callable[[str], None]
 
 
@@ -41,7 +41,7 @@ def inductive(request: InductRequest, digest: str, tell: Tell) -> Entry:
 
     outcome = answer(request, progress).outcome
     open_clauses = unproved(outcome)
-    judged = outcome.question.with_premise  # what explorations judge: the others are clauses that help
+    judged = outcome.question.with_premise  # the properties that explorations judge: the others are auxiliary clauses
     claims = {v.clause.name: claim(v, outcome, open_clauses) for v in outcome.verdicts if v.clause in judged}
     why = ""
     if open_clauses:

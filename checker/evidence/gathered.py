@@ -42,10 +42,10 @@ __all__ = ["NODES", "Tell", "with_evidence"]
 NODES, TXNS = 3, 2  # which evidence for zab is about
 ZAB = "zab"
 
-# What is called where a process crashes, in a step or between two, and where it recovers.
+# Functions that are called when a process crashes, in a step or between two, and when it recovers.
 OF_CRASHES = frozenset({"durable_points", "on_crash", "on_recovery"})
 
-# Called with what is done at the moment.
+# Called with a description of the current work.
 Tell = Callable[[str], None]
 Compute = Callable[[Any, str, Tell], "Entry"]
 
@@ -110,7 +110,7 @@ def pieces_of(asked: Sequence[Applicable], request: ExploreRequest, tell: Tell) 
     out: list[Evidence] = []
     for one in sorted(asked, key=lambda one: one.kind == PROOF):
         refined = any(e.kind == REFINEMENT and e.claims.get("") == REFINES for e in out)
-        # within a time limit nothing is begun that could pass it
+        # with a time limit, nothing is begun that could exceed it
         quick = request.evidence == QUICK and one.kind == PROOF and refined and request.time_limit is None
         out.append(piece(one, request.evidence == ALL_EVIDENCE or quick, tell))
     return out
@@ -219,9 +219,9 @@ def piece(asked: Applicable, compute: bool, tell: Tell) -> Evidence:
         }  # fmt: skip
         try:
             found = by_kind[asked.kind](asked.request, digest, tell)
-        except (RequestError, NoVerdict, ImportError) as problem:  # also where z3 is there and cannot be loaded
+        except (RequestError, NoVerdict, ImportError) as problem:  # also if z3 is installed and cannot be loaded
             return Evidence(asked.kind, NOT_COMPUTED, asked.bounds, asked.command, why=str(problem), nodes=asked.nodes)
-        except KeyboardInterrupt:  # the exploration has its report all the same
+        except KeyboardInterrupt:  # the exploration is reported all the same
             raise Interrupted from None
         if sources.still(asked.kind, digest):
             store.keep(asked.kind, found, text)

@@ -73,7 +73,7 @@ def files(kind: str, top: Path = TOP) -> Iterator[Path]:
 @cache
 def digest(kind: str, top: Path = TOP) -> str:
     """Return a digest of all that evidence of a kind depends on; empty if that is not known."""
-    solver = solver_version()  # the refinement check asks none, and stands on what the proof is written in
+    solver = solver_version()  # the refinement check makes no query; it depends on the language of the proof
     if not solver:
         return ""
     if any(not is_here(package, top) for package in PACKAGES):

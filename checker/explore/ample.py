@@ -35,8 +35,8 @@ __all__ = ["AmpleExplorer", "Narrowing", "conclusive", "free_cases"]
 
 PTR = ctypes.c_void_p
 
-OF_ITS_LEADER = (("a",), ("b",))  # what is read of a process on its own, or of the one that it follows
-APART = sum(1 << k for k in range(16) if not k & 1)  # the ways in which the processes that take two steps are two
+OF_ITS_LEADER = (("a",), ("b",))  # what is read of an ample process, or of the one that it follows
+APART = sum(1 << k for k in range(16) if not k & 1)  # coincidences in which two steps have distinct processes
 
 
 def free_cases(
@@ -58,7 +58,7 @@ def free_cases(
     pairs, apart = pairs_of(world.commute), pairs_of(world.commute_apart)
     others = [touched | set(read) for touched in cases.values()]
     if any(x.writes and x.field == world.follows and x.keys != ("a",) for touched in others for x in touched):
-        return set()  # whom a process follows, others say: whether it has an end of that connection, too
+        return set()  # whom a process follows depends on others: also whether it has an end of that connection
     found = set()
     let = any(collisions(waits, touched, pairs, apart) & APART for touched in cases.values())
     for case, touched in own.items():
@@ -110,7 +110,7 @@ def changed_text(layout: Layout, function: str, names: Iterable[str]) -> str:
     for name in sorted(names):
         size = layout.fields[name].kind.size
         for _, start in layout.elements(name):
-            for at in range(start, start + size):  # of every process: their fields lie apart
+            for at in range(start, start + size):  # for every process: their fields are stored separately
                 lines.append(f"    d = d | (a[{at}] ^ b[{at}])")
     return "\n".join([*lines, "    return d != 0"])
 
@@ -141,8 +141,7 @@ def asked_of(p: Property) -> list[str]:
     """Return the names of a property's functions that are evaluated on every state or step.
 
     A user property's witness is among them: a run-time error in it violates `no-runtime-error`. Witnesses of the
-    papers'
-    properties do not fail.
+    papers' properties do not fail.
     """
     return [f.__name__ for f in ((p.holds,) if p in OF_PAPERS else (p.holds, p.witness))]
 
@@ -287,10 +286,8 @@ class Narrowing(Reducing):
         """The fields that a step invisible to state properties leaves unchanged.
 
         They are the fields that state properties read, and those that are written together with them by commuting
-        calls. If a
-        step adds to one of these fields before the steps of others, those may then change the other field: who accepted
-        a
-        transaction, and whether a quorum has.
+        calls. If a step adds to one of these fields before the steps of others, those may then change the other field:
+        who accepted a transaction, and whether a quorum has.
         """
         read = self.read_of_states
         labels = {label for pair in (*self.conventions.commute, *self.conventions.commute_apart) for label in pair}
@@ -422,8 +419,8 @@ class AmpleExplorer(ReducedExplorer):
 
     code: Narrowing
 
-    merges = False  # whether what was observed is hashed and compared by its class
-    unforeseen = False  # whether something was observed that has no class: nothing else stands against ample sets
+    merges = False  # whether observed histories are hashed and compared by their class
+    unforeseen = False  # whether something was observed that has no class, and there is no other obstacle to ample sets
 
     def masks(self) -> tuple[int, int, int, int]:
         """Return the masks as without reduction, but without premises that classes do not keep.
@@ -439,8 +436,7 @@ class AmpleExplorer(ReducedExplorer):
         """Explore as without reduction, but report only the names of violated properties, and save no level.
 
         A search that continues past violations merges nothing, as the states after one have no class. A search that
-        does not
-        may report another violated property than a full search, if values alone violate both.
+        does not may report another violated property than a full search, if values alone violate both.
         """
         assert keeper is None
         code = self.code

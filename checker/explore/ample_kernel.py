@@ -61,8 +61,7 @@ def put_ample_first(parent: State, steps: Words, report: Words) -> int:
     """Put the steps of an ample process at the front of the list; return their number.
 
     That is 0 if there is no ample process, or if its steps are all there are. A state in which the world does not
-    declare
-    that independent steps commute is recorded: the search then is not conclusive.
+    declare that independent steps commute is recorded: the search then is not conclusive.
     """
     if not steps_commute(parent):
         report[R_APART] = 1

@@ -30,13 +30,13 @@ __all__ = ["GROUPS", "PREDECESSOR", "UNIT", "Chunk", "Explorer", "Keeper", "Leve
 GROUPS: int = kernel.GROUPS
 UNIT = 256 << 10  # bytes of packed states in a unit
 BATCH = 16  # units expanded between two rounds of insertion
-ALONE = 512  # states of a batch that are expanded sooner by one thread than they are handed to several
-BETWEEN = 0.05  # seconds between two looks at the clocks and counts, each of which takes longer than a small level
-PIECE = 512  # states expanded between two looks at the clock
+ALONE = 512  # states of a batch that one thread expands faster than they are distributed
+BETWEEN = 0.05  # seconds between two reads of clocks and counters, each of which takes longer than a small level
+PIECE = 512  # states expanded between two reads of the clock
 FIRST_CAPACITY = 1 << 12
 LOAD = 0.82  # fill at which a group's table grows
 GROWTH = 1.5
-LEAP = 4  # while it is small: then what it takes to move counts for more than what lies idle
+LEAP = 4  # while it is small: moving it costs more than unused entries
 SMALL = 1 << 17  # entries below which it is
 COMPILING = 128 << 20  # bytes, three times what a compilation has been seen to take
 PREDECESSOR = 6  # bytes kept for each state: parent (4), ordinal (2)
@@ -181,7 +181,7 @@ class Slot:
         self.budget: Budget | None = None
         self.outs: list[tuple[Block, Block]] = []
         self.used = 0
-        self.huge = False  # its memory is of large pages: of a small exploration these would mostly be zeroed in vain
+        self.huge = False  # whether its memory has large pages: a small exploration would zero most of these in vain
 
     def enlarge(self) -> None:
         """Use large pages from now on; the content of the last batch is dropped."""
@@ -200,7 +200,7 @@ class Slot:
 class Explorer:
     """Explores a compiled model breadth-first."""
 
-    behind = 0  # bytes behind the first packed state
+    behind = 0  # bytes after the first packed state
 
     def __init__(self, compiled: Compiled, threads: int = 0) -> None:
         """Make an explorer.
@@ -311,7 +311,7 @@ class Explorer:
         except OSError as problem:
             r.stopped = f"out of memory, and the frontier cannot be put on disk: {problem.strerror or problem}"
         if r.stopped and pool is not None:
-            pool.shutdown(wait=True, cancel_futures=True)  # before looking at what its threads write
+            pool.shutdown(wait=True, cancel_futures=True)  # before reading what its threads write
         r.levels[-1] = sum(g.count for g in new)
         self.keep_predecessors(new)
         self.look_at_reports(new)
@@ -429,7 +429,7 @@ class Explorer:
             offset = slot.report.get(kernel.R_OFFSET)
             if made < asked:
                 out, filled = slot.next_out()
-        if done == chunk.count and offset != chunk.start + chunk.used:  # something else was written where it lay
+        if done == chunk.count and offset != chunk.start + chunk.used:  # something else was written in its place
             raise RuntimeError(f"{done} states of a level end at {offset}, and not at {chunk.start + chunk.used}")
 
     def insert_all(
@@ -438,8 +438,7 @@ class Explorer:
         """Insert what a batch has found, up to the limit of states; return what of each group was not inserted.
 
         With a limit, groups are inserted in turns, in which each takes its share of what is left, so that the result
-        does not
-        depend on the threads.
+        does not depend on the threads.
         """
         before = sum(self.result.levels[:-1])
         most = self.limits.max_states
@@ -606,8 +605,7 @@ class Explorer:
 
         Args:
             last: the ordinal of one more step; it must violate the step property `broken` (a mask), which other steps
-                into
-                the same orbit need not.
+                into the same orbit need not.
         """
         ordinals = [] if last is None else [last]
         for level in range(depth, 0, -1):

@@ -65,9 +65,8 @@ def judge_text(properties: Sequence[Property], history_reads: set[str], premises
     """Return the kernel source that judges a state, or a step, by the given properties.
 
     Bit k of every mask is the k-th property. A property that reads nothing but the observed history is judged only
-    where
-    that changed (`history_reads` names those). With `premises` a run ends where the premise of a property is met, as if
-    that were a violation.
+    where that changed (`history_reads` names those). With `premises` a run ends where the premise of a property is met,
+    as if that were a violation.
     """
 
     def ends(p: Property, given: str) -> str:
@@ -160,12 +159,12 @@ class Compiled:
         Asymmetric: symmetry is requested, and the source distinguishes processes.
     """
 
-    # what another explorer's kernel has besides, or instead
+    # further kernels of another explorer, or replacements
     exports: Mapping[str, tuple[Any, ...]] = EXPORTS
     header: int = kernel.CANDIDATE
-    quick = True  # quick code will do at first: who runs it says how long it works
+    quick = True  # fast-compiled code is enough at first: the caller reports how long it has worked
     also_modules: tuple[ModuleType, ...] = ()
-    premises = False  # whether runs are looked for that meet premises, in the place of violations
+    premises = False  # whether meeting a premise takes the place of a violation
 
     def also_text(self) -> str:
         """Return further kernel source that follows from the schema."""
@@ -416,8 +415,7 @@ class Compiled:
         """Memory for every possible step, with the state after it; as for `_work`.
 
         It is tens of megabytes if a network is unordered, and little of it is ever written: so it is allocated once,
-        and the
-        system provides pages only where they are written.
+        and the system provides pages only where they are written.
         """
         return Block((self.model.most_steps + 1) * (self.layout.total + 8))
 

@@ -72,9 +72,9 @@ RECEIPTS: int = declared("the first class of fair steps that receive something")
 
 
 def enabled(s: State, out: Words) -> None:
-    """List the steps that are possible in a state: `out[0]` is how many, then their words in a fixed order.
+    """List the steps that are possible in a state: `out[0]` is their number, then come their words in a fixed order.
 
-    `s.error` is set if that cannot be known.
+    `s.error` is set if that cannot be determined.
     """
     raise NotBound("enabled")
 
@@ -82,8 +82,8 @@ def enabled(s: State, out: Words) -> None:
 def apply(s: State, word: int) -> None:
     """Take a step in place: `s` becomes the state after it, with its step annotations.
 
-    `s.choices` is how many alternatives the step has. `s.error` is set if a value leaves its range: the state then
-    is of no use.
+    `s.choices` is the number of alternatives of the step. `s.error` is set if a value leaves its range: the state then
+    is meaningless.
     """
     raise NotBound("apply")
 
@@ -92,12 +92,12 @@ def apply(s: State, word: int) -> None:
 
 
 def pack(s: State, out: Bytes) -> int:
-    """Write a state without its step annotations in few bytes; return how many."""
+    """Write a state without its step annotations in few bytes; return their number."""
     raise NotBound("pack")
 
 
 def unpack(source: Bytes, s: State) -> int:
-    """Read a packed state, and clear the step annotations; return how many bytes it has."""
+    """Read a packed state, and clear the step annotations; return the number of its bytes."""
     raise NotBound("unpack")
 
 
@@ -117,10 +117,10 @@ def hash_second(s: State) -> int:
 
 
 def canonical(s: State, to: State, spare: State, colours: Words, perms: Bytes, rank: Bytes) -> int:
-    """Write the state that stands for the orbit of `s`, and return its fingerprint (with SYMMETRY).
+    """Write the state that represents the orbit of `s`, and return its fingerprint (with SYMMETRY).
 
-    Then `colours[NODES]` is how many renamings leave that state as it is, and `colours[NODES + 1]` which renaming
-    makes it of `s`.
+    Then `colours[NODES]` is the number of renamings that fix that state, and `colours[NODES + 1]` the renaming that
+    maps `s` to it.
 
     Args:
         to, spare: written.
@@ -141,13 +141,13 @@ def judge(s: State, live: int, changed: bool) -> int:
     """Return which of the state properties in the mask `live` a state violates.
 
     Properties of the observed history alone are judged only if it `changed` with the step that led here. `s.error` is
-    set if a property reads past an end: then the mask is of no use, and each is to be judged alone.
+    set if a property reads past an end: then the mask is meaningless, and each is to be judged separately.
     """
     raise NotBound("judge")
 
 
 def witness(s: State, want: int, changed: bool) -> int:
-    """Return whose premise, of the state properties in the mask `want`, a state meets; otherwise as `judge`."""
+    """Return for which of the state properties in the mask `want` a state meets the premise; otherwise as `judge`."""
     raise NotBound("witness")
 
 
@@ -160,7 +160,10 @@ def judge_step(before: State, after: State, live: int) -> int:
 
 
 def witness_step(before: State, after: State, want: int) -> int:
-    """Return whose premise, of the step properties in the mask `want`, a step meets; otherwise as `judge_step`."""
+    """Return for which of the step properties in the mask `want` a step meets the premise.
+
+    Otherwise as `judge_step`.
+    """
     raise NotBound("witness_step")
 
 
@@ -193,9 +196,9 @@ def steps_commute(s: State) -> bool:
 
 
 def sees_step(before: State, after: State) -> bool:
-    """Return whether a step property looks beyond the process that takes this step: the step is visible.
+    """Return whether a step property reads beyond the process that takes this step: the step is visible.
 
-    An error is noted in `before.error` or `after.error`.
+    An error is recorded in `before.error` or `after.error`.
     """
     raise NotBound("sees_step")
 
@@ -204,7 +207,7 @@ def sees_step(before: State, after: State) -> bool:
 
 
 def is_ample(s: State, p: Node) -> bool:
-    """Return whether process p is a candidate for an ample set: until it steps, nobody else's step concerns it."""
+    """Return whether process p is a candidate for an ample set: until it steps, no step of another concerns it."""
     raise NotBound("is_ample")
 
 
@@ -270,7 +273,7 @@ def breaks_expected(s: State) -> bool:
 
 
 def observe(s: State, letter: int, p: int, e: int, c: int) -> int:
-    """Take a letter, in place: what the protocol is told, from 1, or 0; -1: no such call is possible in a state."""
+    """Take a letter, in place; return what the protocol receives, from 1, or 0; -1 if no such call is possible."""
     raise NotBound("observe")
 
 
@@ -328,7 +331,7 @@ def forget_budgets(s: State) -> None:
 
 
 def class_of(word: int) -> int:
-    """Return the class of fair steps that a step is of, or UNFAIR."""
+    """Return the class of fair steps that a step belongs to, or UNFAIR."""
     raise NotBound("class_of")
 
 
@@ -339,14 +342,14 @@ def waits_of(s: State, named: Node) -> int:
 
 # --- hooks -------------------------------------------------------------------------------------
 #
-# `expand` calls these whatever the model. Where a reduction is off, the body is the one below.
+# `expand` calls these for every model. If a reduction is off, the body is the one below.
 
 
 def stutters(before: State, after: State) -> bool:
     """Stuttering receipts: return whether a step is one, so that its successor may be left out.
 
     Contract: every step that is possible in `after` is possible in `before`, leads there to a state that differs in
-    the same way, and is judged alike; no property tells the two states apart. A state whose every step stutters
+    the same way, and is judged alike; no property distinguishes the two states. A state whose every step stutters
     counts as a deadlock.
     """
     return False

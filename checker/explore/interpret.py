@@ -28,8 +28,8 @@ __all__ = ["Interpreter"]
 Progress = Callable[[Exploration, int, int], None]  # result so far, expanded of the level, its size
 
 CHOICE = 32  # a step word's bits from here up say which alternative `choose` takes
-PULSE = 64  # states expanded between two looks at the clock
-GROWS = 4  # times the size a set or dictionary has is what it takes to grow
+PULSE = 64  # states expanded between two reads of the clock
+GROWS = 4  # a set or dictionary takes so many times its size to grow
 
 
 class Interpreter:
@@ -47,7 +47,7 @@ class Interpreter:
 
     def __init__(self, model: Model, properties: Sequence[Property], symmetry: bool, every_step: bool = False) -> None:
         front = model.program.front_end(full_namespace(model))
-        why = asymmetry(model, properties, front) if symmetry else ""  # the first: it looks at all that is typed
+        why = asymmetry(model, properties, front) if symmetry else ""  # first, as it checks all that is typed
         if why:
             raise Asymmetric(why)
         check_language(model, properties, front)
@@ -80,8 +80,8 @@ class Interpreter:
         r.step_counts = dict.fromkeys(self.steps, 0)
         self.result = r
         self.seen: set[bytes] = set()
-        self.errors: dict[bool, tuple[tuple[bool, int], str, bool]] = {}  # whether of the author: where, which, of what
-        self.orbits: dict[bytes, tuple[bytes, int]] = {}  # those worked out so far
+        self.errors: dict[bool, tuple[tuple[bool, int], str, bool]] = {}  # of the author?: place, step, message
+        self.orbits: dict[bytes, tuple[bytes, int]] = {}  # the orbits computed so far
         self.parents: list[list[tuple[int, int]]] = []  # of each state of each level: its parent, the step
         try:
             level = self.first_level()
@@ -299,8 +299,7 @@ class Interpreter:
         """Return the steps from the initial state to a state of a level, and on by the step `last`.
 
         That step violates `breaks`. The steps start from the initial state itself, not from the state that represents
-        its
-        orbit.
+        its orbit.
         """
         words: list[int] = [] if last is None else [last]
         for level in range(depth, 0, -1):
@@ -312,8 +311,7 @@ class Interpreter:
         """Return steps from the initial state itself that pass through the same orbits as the given steps.
 
         The given ones are steps of the states that represent their orbits. If the last must violate a step property, so
-        does
-        the last of those returned.
+        does the last of those returned.
         """
         concrete = self.model.program.initial().key()
         image = self.representative(concrete)

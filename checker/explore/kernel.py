@@ -38,9 +38,9 @@ RING = 8  # successors between the prefetch of a table entry and its use
 
 # A candidate in a buffer: fingerprint, parent (4 bytes), ordinal (2), packed length (2), violated
 # properties (56 bits), the renamings that leave it as it is (8), then the packed state.
-CANDIDATE = 24  # bytes of all but the state; HEADER is that, or more where another kernel notes more
+CANDIDATE = 24  # bytes before the state; HEADER is that, or more if another kernel stores more
 MOST_PROPERTIES = 56
-MANY = 128  # of 7! renamings: the orbit of a state that so many leave as it is has less than 40 states
+MANY = 128  # of 7! renamings: the orbit of a state that so many fix has less than 40 states
 
 # Words of a unit's report
 (
@@ -50,11 +50,11 @@ R_STEPS = 8  # 64 counters: transitions that entered each paper step
 R_EVENTS = 72  # 64 counters: transitions of each kind of event
 R_BROKEN = 136  # for each of 64 step properties: first parent + 1 that breaks it
 R_BROKEN_ORDINAL = 200
-R_FAILED = 264  # an error of the author, and where: as R_ERROR and R_ERROR_AT say it of a capacity
+R_FAILED = 264  # an error of the author, and its place: like R_ERROR and R_ERROR_AT for a capacity
 R_FAILED_AT = 265
-R_CLASSLESS = 266  # whether something was observed that there is no class for
+R_CLASSLESS = 266  # whether something was observed that has no class
 REPORT = 267
-LISTED = 1 << 50  # less than this is where an error was met when the steps of a state were listed
+LISTED = 1 << 50  # a smaller place: the error was met when the steps of a state were listed
 RAW = 67
 MOST = 68
 KEPT = 69
@@ -104,7 +104,7 @@ def expand(
         offset = offset + unpack(as_bytes(state_at(source, offset)), parent)
         offset = offset + list_steps(source, offset, parent, work, report, first + done)
         ordinal = 0
-        deadlock = steps[0] != 0  # until something else than a stuttering receipt is possible
+        deadlock = steps[0] != 0  # until a step other than a stuttering receipt is possible
         for k in range(steps[0]):
             if ample_suffices(k, work):
                 deadlock = False
@@ -421,8 +421,8 @@ def insert(
         preds: six bytes for each state of the level in this group: parent, ordinal.
         prints: receives its fingerprint too, if `info[KEPT]` is set: for a checkpoint.
         info: [bytes used, states in this buffer, states of this group in the level, then for each
-            of 64 properties the first state of the group that violates it, from 1, the number of states
-            when renamings count separately, and the maximum number of states of this group].
+            of 64 properties the first state of the group that violates it, from 1, the number of states when renamings
+            count separately, and the maximum number of states of this group].
     """
     at = start
     ahead = start

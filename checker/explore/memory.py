@@ -16,8 +16,8 @@ from typing import Protocol
 
 __all__ = ["Block", "Budget", "LimitReached", "Pool", "machine_bytes", "noting_stop", "peak_bytes", "resident_bytes"]
 
-SCARCE = 0.6  # of what may be in use: from there on the frontier goes to disk
-MARGIN = 0.05  # of what the machine has: left to the system and to what is not counted
+SCARCE = 0.6  # part of the limit from which on the frontier is written to disk
+MARGIN = 0.05  # part of the machine's memory: left to the system and to what is not counted
 
 PAGE = 4 << 10
 HUGE = 2 << 20
@@ -129,7 +129,7 @@ class Block:
             budget.take(self.size)
             self.budget = budget
         self.map: mmap.mmap | memoryview
-        if self.size <= PAGE:  # a map of its own would take longer to make than it is used
+        if self.size <= PAGE:  # making a separate map would take longer than its use
             data = (ctypes.c_char * self.size)()
             self._view: object = data
             self.address = ctypes.addressof(data)

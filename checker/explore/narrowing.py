@@ -60,7 +60,7 @@ def narrowed(model: Model, judged: Sequence[Property], unmet: Collection[str], s
         found = search(asked_of, at.asked, unmet, True, False)
     exploration = at.told(found.exploration)
     if not (at.believed(found.exploration) or found.exploration.stopped):
-        # what a property follows from is violated; it may hold itself
+        # a property's replacement is violated; the property itself may hold
         found = search(model, judged, unmet, True, connected)
         exploration = found.exploration
     if found.unforeseen and connected:  # a property that is not judged is violated, which was expected to hold

@@ -67,9 +67,8 @@ def class_of_value(s: State, work: Bytes, report: Words) -> int:
     """Return the number of the class of the value that a successor has.
 
     A value that violates a property is in no table. A value that is in no table and violates no judged property
-    violates
-    one that was expected to hold, or was observed in an unforeseen way: that is recorded, and the search proves
-    nothing.
+    violates one that was expected to hold, or was observed in an unforeseen way: that is recorded, and the search
+    proves nothing.
     """
     known = words_at(work, OBSERVERS_AT)
     table = words_at(work, known[TABLE])

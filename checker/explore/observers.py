@@ -38,8 +38,8 @@ from zabspec.model import Model
 
 __all__ = ["Classes", "Plan", "classes_of", "observe_text", "plan_of", "value_text"]
 
-MOST_VALUES = 1 << 21  # of an automaton: enough for 3 transactions and 2 timeouts, which take 35 s of CPU to make
-MOST_COMBINATIONS = 4096  # of what fields of the protocol may hold that a property reads beside a value
+MOST_VALUES = 1 << 21  # enough for 3 transactions and 2 timeouts, which take 35 s of CPU to build
+MOST_COMBINATIONS = 4096  # combinations of the protocol's fields that a property reads beside a value
 
 # What is called, with which arguments: p is a process, e an epoch, c the number of an abcast. An abcast has an epoch
 # that is not 0, and the next counter of its epoch; what is delivered was abcast. A call that is not among these makes a
@@ -537,7 +537,7 @@ class Labels:
         places = combinations(self.layout, beside)
         if places is not None:
             return {projection: self.judged(item, value, places) for projection, value in values.items()}
-        if item.function in self.may_err:  # where it errs is no part of what is left of it
+        if item.function in self.may_err:  # the residual function does not say where it fails
             return {projection: ("as it is", projection) for projection in values}
         found: dict[Label, Label] = {}
         for projection, value in values.items():
@@ -709,9 +709,9 @@ def numbered(code: Any, plan: Plan, automaton: Automaton, classes: Sequence[int]
     first: dict[int, int] = {}
     for k, c in enumerate(classes):
         first.setdefault(c, k)
-    number: dict[int, int] = {}  # of a class, what is written for it
-    standing: dict[int, int] = {}  # of what may be written, the value that it stands for
-    orbits = 1  # 0 is of what is broken
+    number: dict[int, int] = {}  # by class, the number that is written for it
+    standing: dict[int, int] = {}  # by that number, the value that it represents
+    orbits = 1  # 0 is for values that violate a property
     for c in sorted(first, key=first.__getitem__):
         if c in number:
             continue

@@ -19,7 +19,7 @@ from zabspec.model import Model
 
 __all__ = ["NotFollowed", "Partly"]
 
-MOST_WAYS = 256  # that a property may take for one value
+MOST_WAYS = 256  # paths of a property for one value
 
 Diagram = bool | tuple[str, "Diagram", "Diagram"]
 
@@ -179,7 +179,7 @@ class Partly:
             for name, read in self.reads.items():
                 if read and not read & self.known and name in self._names:
                     self._names[name] = question_of(name)
-            self._names[MARK] = lambda *sentence: False  # why it is so may read more than whether it is
+            self._names[MARK] = lambda *sentence: False  # the explanation may read more than the truth value does
         return self._names
 
     def left_of(self, function: str, state: bytes) -> Diagram:
@@ -204,7 +204,7 @@ class Partly:
             way = Way(answers)
             try:
                 said: Diagram = bool(self.names[function](PartState(view, self.known, way)))
-            except Exception as error:  # it errs, or does with what is unknown what no method above is for
+            except Exception as error:  # it fails, or uses an unknown in a way that no method above supports
                 raise NotFollowed(str(error)) from error
             for k in range(len(way.asked) - 1, len(answers) - 1, -1):
                 question, answer = way.asked[k]

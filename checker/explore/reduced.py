@@ -30,7 +30,7 @@ from checker.explore.result import Exploration, Limits
 __all__ = ["ReducedExplorer"]
 
 STREAM = 16 * UNIT  # bytes of a block of a level, which many chunks share
-SLACK = 64  # bytes behind the last state that are read and written with it
+SLACK = 64  # bytes after the last state that are read and written with it
 
 
 class NewStates:
@@ -54,8 +54,8 @@ class ReducedExplorer(Explorer):
     def __init__(self, compiled: Reducing, threads: int = 0) -> None:
         super().__init__(compiled, threads)
         self.relate(compiled.code.facts["relation"])
-        self.users: dict[int, int] = {}  # how many chunks of a block are still to be expanded, by its address
-        self.streams: list[Block] = []  # blocks to be used again
+        self.users: dict[int, int] = {}  # the number of chunks of a block still to be expanded, by its address
+        self.streams: list[Block] = []  # blocks to be reused
         self.stream: Block | None = None  # the one being filled, and how far
         self.filled = 0
         self.infos = [Block(8 * kernel.INFO) for _ in range(BATCH)]
@@ -89,8 +89,7 @@ class ReducedExplorer(Explorer):
         """Find room for a slot's new states, and reserve it.
 
         Until its chunks are appended nothing else marks the block as used, and one that is begun and filled in one
-        batch would
-        be reused.
+        batch would be reused.
         """
         size = part.bytes + SLACK
         if size > STREAM:
@@ -125,7 +124,7 @@ class ReducedExplorer(Explorer):
         left = super().insert_all(pool, new, jobs)
         parts = [NewStates(slot, info) for slot, info in zip(self.slots[:jobs], self.infos, strict=False)]
         of_out = {out.address: (part, filled) for part in parts for out, filled in part.slot.outs[: part.slot.used]}
-        for g, items in enumerate(left):  # there may be no more
+        for g, items in enumerate(left):  # the limit is reached
             for out, at, _ in items:
                 of_out[out.address][1].put(g, at - g * self.slots[0].section)
         for by_out in self.claimed:

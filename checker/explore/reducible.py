@@ -36,7 +36,7 @@ def why_not_tried(model: Model) -> str:
     for is_so, why in (
         (protocol.elects, "an election is a step (elects)"),
         (bool(c.start), "runs begin in a start state (starts)"),
-        # who accepts first decides then whether a transaction is chosen: `accept` and `accept` do not change places
+        # which process accepts first then decides whether a transaction is chosen: two `accept` do not commute
         (bool(c.system and not c.system.grows), "a superset of a quorum may not be a quorum (a weight below zero)"),
         (bool(c.merged_by_promise), f"steps are merged by promise ({', '.join(c.merged_by_promise)})"),
         (model.fails, "a process has something on a disk (on_disk)"),

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["NONE_THERE", "NOT_ASKED", "Exploration", "Limits", "Violation", "collision", "enough"]
 
 
-# Why stuttering receipts were not left out: what a reason begins with where there are none, and that there is none.
+# Why stuttering receipts were not left out: the beginning of a reason if there are none, and the text for that.
 NONE_THERE, NOT_ASKED = "there are none", "nothing was explored"
 
 
-MISSED = 1e-3  # probability up to which it is taken to be well that a state was missed
+MISSED = 1e-3  # the largest acceptable probability that a state was missed
 
 
 def collision(states: int, bits: int) -> float:
@@ -40,8 +40,8 @@ class Limits:
     depth: int | None = None
     max_states: int | None = None
     seconds: float | None = None
-    memory: int | None = None  # bytes; none: what the machine has, less a margin
-    spent: float = 0.0  # of the seconds, before the exploration began: what making the model ready took
+    memory: int | None = None  # bytes; None for what the machine has, less a margin
+    spent: float = 0.0  # the seconds before the exploration began, for compiling the model
 
 
 @dataclass(frozen=True)
@@ -75,26 +75,26 @@ class Exploration:
     witnessed: dict[str, int] = field(default_factory=dict)  # property -> depth of its premise
     violations: dict[str, Violation] = field(default_factory=dict)
     complete: bool = False  # no state is left to expand
-    stopped: str = ""  # why it was cut short; empty: it was not
-    error: str = ""  # a run-time error ended it; of the author: `violations` has NO_RUNTIME_ERROR, else a capacity's
-    error_run: tuple[int, ...] | None = None  # the shortest run to the error of a capacity; None: there is no run
-    expanded_levels: int = 0  # levels whose states were all expanded, without an error; -1: the first was not judged
+    stopped: str = ""  # why it was cut short; empty if it was not
+    error: str = ""  # a run-time error ended it: the author's if `violations` has NO_RUNTIME_ERROR, else a capacity's
+    error_run: tuple[int, ...] | None = None  # the shortest run to the error of a capacity, or None
+    expanded_levels: int = 0  # levels expanded completely, without an error; -1 if the first was not judged
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     compile_seconds: float = 0.0
     memory: int = 0  # bytes at the peak
     fingerprint_bits: int = 64
-    usage: Usage | None = None  # of Spark; None: it was not there
-    account: Account | None = None  # this, beside what was forecast
-    chosen: str = ""  # why this engine, where the request leaves it open; empty: it does not
-    reduced: bool = False  # transitions to states that are reached anyhow were left out, and are in no count
-    narrowed: bool = False  # states were left out, too, and depths are those of the states that were not
-    ample_off: str = ""  # why no process is ample in any state, where that was tried
-    stuttering_off: str = NOT_ASKED  # why stuttering receipts are steps like others; empty: they were left out
-    merged: str = ""  # what states were told apart by less than all ghosts, and how much less; empty: by all
-    suspected: tuple[str, ...] = ()  # broken in a search that leaves out states, and no way there was found in time
-    suspects_one: bool = False  # of these at least one is, and which is not known
-    apart: bool = False  # what was left out for cannot be relied on: a state was found where steps do not commute
+    usage: Usage | None = None  # of Spark, or None
+    account: Account | None = None  # the usage, and its forecast
+    chosen: str = ""  # why this engine was chosen, if the request leaves it open
+    reduced: bool = False  # whether transitions to states that are reached otherwise were left out, also of counts
+    narrowed: bool = False  # whether states were left out, too; depths are those of the others
+    ample_off: str = ""  # why no process is ample in any state, if that was tried
+    stuttering_off: str = NOT_ASKED  # why stuttering receipts are steps like others; empty if they were left out
+    merged: str = ""  # how states that differ only in ghosts were merged; empty if they were not
+    suspected: tuple[str, ...] = ()  # violated in a search that leaves out states, without a run found in time
+    suspects_one: bool = False  # whether only at least one of these is, and it is not known which
+    apart: bool = False  # whether the reduction is unsound here: a state was found in which steps do not commute
 
     @property
     def failed(self) -> bool:

@@ -25,7 +25,7 @@ from zabspec.language.memory import (
 )  # fmt: skip
 from zabspec.language.wrapping import mulhi, prefetch
 
-MOST_ASLEEP = 8  # steps that sleep in a state; more are taken although they need not be
+MOST_ASLEEP = 8  # the maximum number of sleeping steps of a state; further ones are taken unnecessarily
 SLEEPER_BYTES = 2 + 2 * MOST_ASLEEP
 ASLEEP = 1 << 60  # the mark in a step's word
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["EVERY_STEP", "reads_mail", "stutters", "stutters_text", "why_every_receipt"]
 
 EVERY_STEP = "--reduction none"
-IN_LINE = "ahead"  # of a message: how many that were sent before it, between the same two processes, are in flight
+IN_LINE = "ahead"  # of a message: the number of earlier ones between the same two processes in flight
 
 
 # --- which receipts stutter ------------------------------------------------------------------------
@@ -38,8 +38,7 @@ def stutters_text(layout: Layout) -> str:
 
     The step received a message that overtook none, and nothing was lost. All else that a receipt does to the bag is to
     append what it sends: with one message less it sent nothing. It accepted no proposal, which is all that a step
-    observes
-    beside the state. And every field has its previous value: those of processes, ghosts, disks, budgets.
+    observes beside the state. And every field has its previous value: those of processes, ghosts, disks, budgets.
 
     Args:
         layout: of the states that are compared.
@@ -108,9 +107,8 @@ def reads_mail(model: Model, p: Property, front: FrontEnd) -> bool:
     """Return whether a property, or its witness, can detect that a message is no longer in flight.
 
     A property of every message in flight is judged message by message: if a message is gone, it is evaluated on one
-    less,
-    and holds of the others if it held of them before. Its value for a message must not depend on others: the number of
-    messages ahead of it does.
+    less, and holds for the others if it held for them before. This requires that its value for a message does not
+    depend on others, as the number of messages ahead of it would.
     """
     of_each = model.protocol.text.through  # of every message, by what asks it
     mail = {f.name for f in model.program.layout.schema.fields if f.role is Role.NETWORK}

@@ -1,11 +1,11 @@
 """Decide whether renaming processes commutes with stepping: from the source, then by trial.
 
-Symmetry merges a state with its renamings. That is sound when the steps of a renamed state are
-the renamed steps, and every property has the same value in both. It is so by construction if the source
-of world, protocol, variant and properties treats processes as a scalarset (`zabspec/language/symmetry.py`),
-which is what decides (`asymmetry`). Random walks test it in addition (`why_not_symmetric`).
+Symmetry merges a state with its renamings. That is sound when the steps of a renamed state are the renamed steps, and
+every property has the same value in both. It is so by construction if the source of world, protocol, variant and
+properties treats processes as a scalarset (`zabspec/language/symmetry.py`), which is what decides (`asymmetry`). Random
+walks test it in addition (`why_not_symmetric`).
 
-The functions that make numbers of processes, and are trusted, are listed here and nowhere else.
+The trusted functions that compute numbers of processes are listed here and nowhere else.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ DECODERS: Mapping[Any, Decoder] = {
     masks.anybody: Decoder("names a process where all have the same"),
     masks.any_of_latest: Decoder("names one of several processes where any will do"),
 }
-# Whose functions may call them; and so may what the refinement check generates.
+# Modules whose functions may call them; generated functions of the refinement check may, too.
 CALLERS = (
     "zabspec.worlds.connections", "zabspec.worlds.datagrams", "zabspec.worlds.crash_within", "zabspec.worlds.priority",
     "zabspec.worlds.storage", "checker.refinement.mapping",
@@ -82,7 +82,7 @@ def found_in(model: Model, properties: Iterable[Property], front: FrontEnd | Non
     front = front or model.program.front_end(full_namespace(model))
     judged = [name for p in properties for name in (p.holds.__name__, p.witness.__name__)]
     trusted = Trusted(DECODERS, CALLERS, model.generated_files)
-    # where a run begins need not be alike for all: its renamings then count as beginnings too
+    # the initial state need not be symmetric: its renamings then count as initial states too
     alike = not model.configuration.start and model.protocol.declared.members is None
     begins = ("initialize",) if alike else ()
     return asymmetries(front, ("enabled", "apply", *begins, *judged), trusted)

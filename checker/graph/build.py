@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_STATES", "graph_of", "names_of_step"]
 
-MOST_STATES = 200_000  # networkx takes some two kilobytes for a state and its steps
+MOST_STATES = 200_000  # networkx uses about two kilobytes for a state and its steps
 FIRST = 0  # the node of the initial state
 
 

@@ -29,7 +29,7 @@ from zabspec.worlds.steps import ACTION, BUDGETS, HEARTBEAT
 
 __all__ = ["LiveCode"]
 
-MOST_CLASSES: int = graph.UNFAIR  # the classes of a model, and its goals with their processes, are bits of a word
+MOST_CLASSES: int = graph.UNFAIR  # classes, and progress properties with processes, are bits of a word
 
 
 class LiveCode(Compiled):
@@ -97,7 +97,7 @@ class LiveCode(Compiled):
             "RECEIPTS": world.receipts(self.nodes),
         }
 
-    skips_stuttering = False  # in the stable phase a stuttering receipt has to be taken like any other
+    skips_stuttering = False  # in the stable phase a stuttering receipt must be taken like any other
 
     def also_text(self) -> str:
         """Return the source that follows from the schema, the classes and the progress properties."""
@@ -165,8 +165,7 @@ class LiveCode(Compiled):
 
         Raises:
             ConfigError: one reads what such a state does not have: the world's budgets, which are spent, or annotations
-                of
-                the previous step.
+                of the previous step.
         """
         spent = {f"{name}_left": "which is spent from the stabilization time on" for name in BUDGETS}
         scratch = {f.name: "which is of a step, and no state has it" for f in self.scratch}

@@ -27,31 +27,31 @@ class Graph(Struct):
 
     nodes_most = size()
     edges_most = size()
-    bytes_most = size()  # of packed states, which lie elsewhere
+    bytes_most = size()  # bytes of packed states, which are stored elsewhere
     places = size()
     nodes = word()
     edges = word()
     used = word()  # bytes of packed states
-    expanded = word()  # nodes whose edges are there
+    expanded = word()  # nodes whose edges are complete
     error = word()  # the site of the first error, from 1
     error_node = word()
     clash = word()  # two states had one fingerprint
     starts = word()  # nodes that runs begin in
-    narrow = word()  # whether of what is received, one receipt alone is followed
-    left_out = word()  # steps after which what is assumed is no longer so
+    narrow = word()  # whether only one receipt is followed
+    left_out = word()  # steps after which the assumptions no longer hold
     at = words(nodes_most)  # where its packed state is
-    name = words(nodes_most, width=1)  # who is named
-    origin = words(nodes_most)  # the number of what was reached in the fault phase, from 1; 0: nothing was
-    depth = words(nodes_most, width=4)  # how many steps that took
+    name = words(nodes_most, width=1)  # the named process
+    origin = words(nodes_most)  # the number of the state in the fault phase, from 1; 0 if no run begins here
+    depth = words(nodes_most, width=4)  # the number of steps to it
     possible = words(nodes_most)  # the fair classes with a possible step
-    waits = words(nodes_most)  # the goals that wait, a bit for each and its process
+    waits = words(nodes_most)  # the progress properties that wait, a bit for each and its process
     edge_begin = words(nodes_most)
     edge_end = words(nodes_most)
-    ahead = words(nodes_most, width=4)  # the nodes that are to be expanded, the last first
-    height = word()  # how many these are
+    ahead = words(nodes_most, width=4)  # the nodes to be expanded, the last first
+    height = word()  # their number
     edge = words(edges_most)  # target, class << CLASS_AT, and << PLACE_AT the place of the message received
     mark = words(places)  # fingerprints
-    node_at = words(places, width=4)  # and whose they are
+    node_at = words(places, width=4)  # and their nodes
 
 
 class Components(Struct):
@@ -101,20 +101,16 @@ def no_components(c: Components, keep: int) -> None:
 
 
 def fair_components(g: Graph, c: Components, waiting: int, asked: int, strong: int) -> int:
-    """Find the strong components in which some process waits, and those in which a fair run can stay.
+    """Find the strong components in which some process waits; return the number of those in which a fair run can stay.
 
-    Return their number.
-
-    The number is that of components in which a fair run can stay forever. The algorithm is Tarjan's (1972), without
-    recursion.
+    The algorithm is Tarjan's (1972), without recursion.
 
     A run that stays in a component can visit all of its nodes and edges infinitely often. It is fair if every class is
     impossible in one of the nodes, or taken by one of the edges; a run that ends is fair if no class is possible. If a
     class is possible in all nodes and taken by no edge, no part of the component is fair either.
 
     If a class that must be strongly fair is possible in some of the nodes and taken by no edge, a fair run visits none
-    of
-    these infinitely often: they are left out (`c.gone`), and the rest has to be searched again (`c.again`).
+    of these infinitely often: they are left out (`c.gone`), and the rest has to be searched again (`c.again`).
 
     Args:
         waiting: the bit of what waits.

@@ -19,7 +19,7 @@ from zabspec.language.lang import Bytes, Node, State, Words
 from zabspec.language.memory import as_bytes, copy_bytes, load_word, state_at, store_word, words_at
 from zabspec.language.wrapping import wrap_mul
 
-NODE_SALT = -7046029254386353131  # the state's fingerprint and who is named are one
+NODE_SALT = -7046029254386353131  # the fingerprint combines the state's and the named process
 
 
 def stable_successors(s: State, named: Node, out: Bytes, most: int, work: Bytes) -> int:
@@ -177,8 +177,7 @@ def expand_stable(s: State, most: int, data: Bytes, out: Bytes, work: Bytes, g: 
     """Find the edges of up to so many nodes, the newest first.
 
     So a part is complete even if not all can be expanded. Return the number of nodes expanded: fewer, if there is no
-    room
-    for more, or an error ends it. `s`: room for a state, other than in `work`.
+    room for more, or an error ends it. `s`: room for a state, other than in `work`.
     """
     done = 0
     while done < most and g.height > 0 and has_room(g, MOST_STEPS) and g.error == 0 and g.clash == 0:

@@ -18,7 +18,7 @@ from checker.live.graph import CLASS_AT, CLASSES, TARGET, UNFAIR, Components, Gr
 
 __all__ = ["Edge", "Mail", "NoMail", "Obligation", "class_at", "loop_at", "overtaken", "unjust"]
 
-Edge = tuple[int, int]  # its number, and where it leads
+Edge = tuple[int, int]  # its number, and its target
 Obligation = int | bytes
 
 NOTHING: frozenset[bytes] = frozenset()
@@ -143,7 +143,7 @@ def loop_at(g: Graph, c: Components, at: int, asked: int, mail: Mail, strong: in
     here = at
     while (left := unjust(g, at, tour, asked, mail, strong)) or here != at:
         part = way(g, c, here, left[0], mail, strong) if left else walk(g, c, here, lambda u, e, w: w == at)
-        tour += part  # on the way back there may be what is to be done once it can be
+        tour += part  # the way back may enable an obligation that is strong
         here = part[-1][1]
     plain = walk(g, c, at, lambda u, e, w: w == at)
     fair = not unjust(g, at, plain, asked, mail, strong)

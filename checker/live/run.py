@@ -24,11 +24,11 @@ __all__ = ["Live", "LiveRun"]
 FIRST = 1 << 12  # nodes of a graph at first
 EDGES_A_NODE = 4
 BYTES_A_NODE = 96
-PIECE = 8192  # nodes expanded between two looks at the clock
+PIECE = 8192  # nodes expanded between two reads of the clock
 ALL = (1 << 63) - 1
 ORIGIN = (1 << 40) - 1
 
-# What a graph says besides its arrays: none of it may be lost where there is more room.
+# The fields of a graph other than arrays: all are copied to a larger graph.
 KEPT = (
     "nodes", "edges", "used", "expanded", "error", "error_node", "clash", "starts", "left_out", "height", "narrow",
 )  # fmt: skip
@@ -199,7 +199,7 @@ class LiveRun:
             )
             if done < PIECE and g.expanded < g.nodes and not g.error and not g.clash:
                 self.grow()
-            self.code.worked(time.perf_counter() - began, self.deadline.left())  # thorough code, if it pays
+            self.code.worked(time.perf_counter() - began, self.deadline.left())  # optimised code, if it pays off
             self.note_counts()
             if self.tell is not None:
                 self.tell(live)

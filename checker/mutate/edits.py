@@ -182,7 +182,7 @@ class Edits:
     def turned(self, test: ast.expr, always: bool) -> Iterator[Mutant]:
         if isinstance(test, ast.Constant):
             return
-        if always:  # a loop that never ends says nothing
+        if always:  # a loop that never ends shows nothing
             yield self.edit("condition", test, "True")
         yield self.edit("condition", test, "False")
         single = isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Eq, ast.NotEq, ast.In, ast.NotIn))
@@ -266,7 +266,7 @@ class Edits:
             if is_text(one) or is_text(two) or isinstance(one, ast.Starred) or isinstance(two, ast.Starred):
                 continue
             if self.is_state(one) != self.is_state(two):
-                continue  # a state in the place of a process: no world takes that
+                continue  # a state in place of a process: no world accepts that
             (start, mid), (again, end) = self.text.place(one), self.text.place(two)
             data = self.text.text.encode()
             a, between, b = (data[x:y].decode() for x, y in ((start, mid), (mid, again), (again, end)))

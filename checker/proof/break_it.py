@@ -84,7 +84,7 @@ def break_it(
         lemmas = [prover.ask(q, min(seconds, HELP)) for q in asked if q.kind == COVER]
         unproved = {o.query.clause for o in lemmas if o.answer is not SolverAnswer.PROVED}
         if unproved:
-            asked = list(prover.consecution(action, unproved))  # what is not proved is of no help
+            asked = list(prover.consecution(action, unproved))  # an unproved lemma cannot be used
         queries = {q.clause: q for q in asked if q.kind == CONSECUTION}
         clauses = [c for c in theory.new if c.name in queries]
         tell(f"{action.name}: {len(clauses)} clauses")

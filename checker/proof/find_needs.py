@@ -1,8 +1,8 @@
 """Find which hypotheses each query needs, and rewrite `needs.txt`: `python -m checker.proof.find_needs`.
 
-A query starts from the clause itself; a counterexample to it violates other clauses, which are added, until
-there is a proof, whose core is what is needed. Run it again when a clause or an action changes; the proof
-does not depend on it, only its running time.
+A query starts from the clause itself; a counterexample to it violates other clauses, which are added, until there is a
+proof, whose core is what is needed. Run it again when a clause or an action changes; the proof does not depend on it,
+only its running time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from zabspec.abstract.theory import ZAB
 
 PATIENCE = 8.0  # seconds for one call
 
-# Where to start from for the queries that go around many corners; the argument, in short.
+# Initial hypotheses for the queries with long arguments, which they summarise.
 ACK_E = (
     "one leader an epoch", "ACK-E tells of the latest", "ACK-E is of an earlier epoch", "ACK-E tells all",
     "histories in ACK-E follow the log", "histories in ACK-E are sequences", "promised is the latest",

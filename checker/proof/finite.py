@@ -1,8 +1,8 @@
 """A finite instance of the abstract protocol: so many processes, attempts, histories, epochs, counters.
 
-It uses the same definitions; quantifiers are expanded. A truth value is Python's where it is known and a
-bit of a circuit where it is not; an element is a number where it is known and a `Choice`, one condition
-for each number it may be, where it is not. With everything known it is a world of plain truth values.
+It uses the same definitions; quantifiers are expanded. A truth value is Python's where it is known and a bit of a
+circuit where it is not; an element is a number where it is known and a `Choice`, one condition for each number it may
+be, where it is not. With everything known it is a world of plain truth values.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from zabspec.ensemble import Ensemble
 
 __all__ = ["Lemma", "Survival", "arithmetic", "intersection", "survival", "zxid_lemmas"]
 
-APPLIED = 2  # the first lemmas of `arithmetic`: what is so of every ensemble without negative weights
+APPLIED = 2  # the first lemmas of `arithmetic`: they hold for every ensemble without negative weights
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The meaning of a formula of the abstract protocol in a world.
 
-A world defines truth values, elements and quantifiers; a state gives every symbol its meaning. The
-state after an action is the one before it, seen through the action's definitions: no symbol is doubled.
+A world defines truth values, elements and quantifiers; a state gives every symbol its meaning. The state after an
+action is the one before it, seen through the action's definitions: no symbol is doubled.
 """
 
 from __future__ import annotations
@@ -65,8 +65,7 @@ def reader(expression: Expression, scope: tuple[Variable, ...]) -> Reader:
     """Return a function that evaluates an expression, given the values of the variables in scope, and a state.
 
     The values are in the order of `scope`. A formula is evaluated many thousands of times, in each state of a run for
-    all
-    values of its variables: so the kind of each part, and the index of each variable, are determined once.
+    all values of its variables: so the kind of each part, and the index of each variable, are determined once.
     """
     match expression:
         case Variable():

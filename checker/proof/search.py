@@ -225,7 +225,7 @@ class Unrolled:
     def __init__(self, theory: Theory, world: Finite, rigid: Values, symbols: Sequence[Symbol]) -> None:
         self.theory, self.world, self.symbols, self.rigid = theory, world, symbols, rigid
         circuit = world.circuit
-        self.start = circuit.variables  # what is rigid lies below
+        self.start = circuit.variables  # rigid variables are below
         first = self.state()
         self.size = circuit.variables - self.start  # of a state
         self.written = len(circuit.clauses)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from zabspec.language.lang import History, Node, State
 from zabspec.zab import ESTABLISHED, LEADING, SYNCHRONIZING
 
-# What the two states must agree on after each step, in the order in which it is looked at: a fault's number, from 1.
+# What the two states must agree on after each step, in the order of comparison: a fault's number, from 1.
 (
     AGREE_PROMISED, AGREE_CURRENT, AGREE_HIST, AGREE_SEQUENCE, AGREE_IN_PASS, AGREE_DELIVERED, AGREE_ORDER,
     AGREE_BORN, AGREE_ABCAST, AGREE_SOONER, AGREE_HEARD,

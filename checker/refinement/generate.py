@@ -21,7 +21,7 @@ from zabspec.abstract.vocabulary import origin, root
 
 __all__ = ["MARK", "Generated", "Refusal", "axioms_of", "generate"]
 
-MARK = "abstract "  # before an action's name, where it stands among the paper's steps
+MARK = "abstract "  # prefix of an action's name among the paper's steps
 LETTERS = {PROCESS: ("p",), ATTEMPT: ("l", "e"), QUORUM: ("q",), HISTORY: ("h",)}
 
 HELPERS = """
@@ -170,7 +170,7 @@ class Writer:
         values = [self.world.fresh(v.sort) for v in definition.variables]
         indent = "    "
         for v, x in zip(definition.variables, values, strict=True):
-            # an attempt of epoch 0 is the beginning, whosever it is: its facts lie with every process
+            # an attempt of epoch 0 is the beginning, for any process: its facts are stored with every process
             stops = {ATTEMPT: ("s.EPOCHS + 1", "s.NODES"), PROCESS: ("s.NODES",), HISTORY: ("s.TXNS + 1",)}
             for k, stop in zip(reversed(parameters([x])), stops[v.sort], strict=True):
                 yield f"{indent}for {k} in range({stop}):"

@@ -32,7 +32,7 @@ __all__ = ["CLAUSE", "REFINES", "RefinedModel"]
 
 MAPPED = "zab"  # the protocol that `mapping.py` maps
 REFINES = "refines"
-CLAUSE = "clause "  # before a clause's name, where it stands among properties
+CLAUSE = "clause "  # prefix of a clause's name among properties
 GENERATED = "<the abstract protocol>"
 MOST = 55  # the explorer's word has 56 bits for properties, and one is that every step refines
 BY_HAND = (agreement, mapping, masks)

@@ -63,7 +63,7 @@ def place(symbol: Symbol, arguments: Sequence[Element], letter: str = "a") -> tu
     return f"s.{letter}_{symbol.name}" + "".join(f"[{k}]" for k in nodes + rest), member
 
 
-# The sorts that stand at a numbered axis, with how many elements each has.
+# The sorts of numbered axes, with the number of elements of each.
 STOPS = {ATTEMPT.name: "s.EPOCHS + 1", EPOCH.name: "s.EPOCHS + 1", HISTORY.name: "s.TXNS + 1"}
 
 

@@ -18,7 +18,7 @@ from zabspec.abstract.vocabulary import at_most, counter, ep, epoch, le, leads, 
 
 __all__ = ["Atom", "Formula", "Ghosts", "Junction", "Text", "python_text"]
 
-# Loops that have to be one inside the other: those over fewer elements outside.
+# The order of nested loops: those over fewer elements are outside.
 INSIDE = (PROCESS, HISTORY, COUNTER, QUORUM, EPOCH, ATTEMPT)
 
 
@@ -121,7 +121,7 @@ class Text:
     ) -> Formula:
         values = [self.fresh(v.sort) for v in variables]
         formula = body(values)
-        apart = isinstance(formula, Junction) and formula.every == every  # each on its own has shorter loops
+        apart = isinstance(formula, Junction) and formula.every == every  # separately each has shorter loops
         parts = formula.members if apart else (formula,)  # type: ignore[union-attr]
         bound = [(v.sort, x) for v, x in zip(variables, values, strict=True)]
         return self.junction(every, [self.function(every, bound, part) for part in parts])
@@ -132,7 +132,7 @@ class Text:
         loops = [(s, x) for s, x in bound if used & set(parameters([x]))]
         if not loops:
             return body
-        # for all: looks for one that fails, so that every disjunct must; for some: every conjunct must hold
+        # for all: searches one that fails, so that every disjunct must; for some: every conjunct must hold
         decisive = self.neg(body) if every else body
         tests = list(decisive.members) if isinstance(decisive, Junction) and decisive.every else [decisive]
         given = sorted(used - set(parameters(x for _, x in loops)))

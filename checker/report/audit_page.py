@@ -19,7 +19,7 @@ __all__ = ["as_html"]
 
 GAP = 0.6  # between two epochs, in percent of the line
 COLOURS = {VIOLATION: "bad", DANGER: "bad", WARN: "warn", "OK": "good"}
-LINKS = ("bridged", "gap", "again", "back", "unknown", "damaged")  # of runs to what is before them, which are shown
+LINKS = ("bridged", "gap", "again", "back", "unknown", "damaged")  # relations of runs of records that are shown
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from zabspec.worlds.steps import NUMBERED
 __all__ = ["impossible", "unlike"]
 
 Claim = Mapping[str, Any]
-LARGEST = 1 << 62  # no exploration counts so many
+LARGEST = 1 << 62  # more than any exploration counts
 BEYOND = 16  # states by which an exploration may pass --max-states
 LITERAL = "invariant-5-literal"
 # Requests after which nothing is reduced.
@@ -222,7 +222,7 @@ def unlike(report: Claim, model: Model, judged: Sequence[Property]) -> Iterator[
         yield f"{report['events'][strange[0]]:,} events {strange[0]!r}, but none are possible within these budgets"
     engine = report["engine"]
     front = model.program.front_end(full_namespace(model))
-    if engine["symmetry"] and (why := asymmetry(model, judged, front)):  # the first: it looks at all that is typed
+    if engine["symmetry"] and (why := asymmetry(model, judged, front)):  # first, as it checks all that is typed
         yield f"it used symmetry, but cannot have: {why}"
     yield from unlike_stuttering(report, model, judged, front)
     yield from unlike_reduction(report, model)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["InductionReport", "answer_of", "as_object", "as_text", "counterexample", "proved_of"]
 
 HELD, NOT_INDUCTIVE, NO_VERDICT = 0, 1, 3
-MOST_NAMES = 12  # of clauses that are assumed, beyond which those that all are need not be read
-INSIDE = 78  # columns of what stands two farther in
-BROKEN = "violated"  # in a run, whatever was proved
+MOST_NAMES = 12  # of assumed clauses that are named; more are only counted
+INSIDE = 78  # columns of a part that is indented by two
+BROKEN = "violated"  # a run violates it, whatever was proved
 KEPT = "kept"  # a clause that the request names is proved, the others being assumed
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["JudgedTable"]
 
 QUOTED = 3  # violations of a property that the text quotes
-SEVEREST = ("violated", "undecided", "open", "not judged", "held")  # what is said of many runs is the first of these
+SEVEREST = ("violated", "undecided", "open", "not judged", "held")  # the verdicts of many runs are the first of these
 OF_OBSERVATIONS = ("held", "premise not reached", "violated", "open", "not judged")
 
 

@@ -22,7 +22,7 @@ __all__ = ["ProgressLine", "StatusLine"]
 PATIENCE = 2.0  # seconds that a run may take before anything is shown
 EVERY = 0.25  # seconds between two updates
 SELDOM = 30.0  # seconds between two lines where there is no terminal
-SURE = 3  # levels that shrink, one after another, before that is taken to go on
+SURE = 3  # consecutive shrinking levels after which shrinking is expected to continue
 
 
 class StatusLine:
@@ -91,7 +91,7 @@ class ProgressLine(StatusLine):
             expanded: the number of expanded states of the level, which has `size`.
         """
         if self.due() or self.due_seldom():
-            spent = result.seconds or time.perf_counter() - self.started  # the former with what earlier runs spent
+            spent = result.seconds or time.perf_counter() - self.started  # the seconds include those of earlier runs
             self.update(progress_text(result, expanded, size, spent))
 
 

@@ -1,7 +1,7 @@
 """Report the result of an exploration, for people and as JSON.
 
-`Report` has the words: the verdict line, a verdict per property, and what they depend on. Its
-JSON is documented by `checker/report/schema/report.schema.json` and `docs/reference/file-formats.md`.
+`Report` has the words: the verdict line, a verdict per property, and what they depend on. Its JSON is documented by
+`checker/report/schema/report.schema.json` and `docs/reference/file-formats.md`.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ if TYPE_CHECKING:
 __all__ = ["Advice", "Report", "bounds_of", "command_words"]
 
 BOUNDS = " within these bounds"  # which the first line of a report names
-LARGE = 500_000  # distinct states from which on a report says that nothing was reduced
+LARGE = 500_000  # distinct states from which on a report mentions that nothing was reduced
 FORMAT = 1
-MOST_BARE = 3  # properties that were not put to the test, and have a row each
+MOST_BARE = 3  # vacuous properties that have a row each
 
 NEVER_FALSE = "holds vacuously: it can never be False"
 
@@ -125,10 +125,10 @@ class Report(Result):
     threads: int = 0
     symmetry_off: str = ""
     counterexamples: Mapping[str, Counterexample] = field(default_factory=dict)
-    symbolic: Mapping[str, Z3Answer] = field(default_factory=dict)  # what z3 says of each property; none: not asked
-    required: Collection[str] = ()  # properties whose premise has to be reached, or there is no verdict
+    symbolic: Mapping[str, Z3Answer] = field(default_factory=dict)  # z3's answer about each property
+    required: Collection[str] = ()  # properties whose premise must be reached for a verdict
     reduction_off: str = "--reduction none"
-    error_run: Counterexample | None = None  # the run to the run-time error of a capacity; None: there is none
+    error_run: Counterexample | None = None  # the run to the run-time error of a capacity, or None
     never_false: Mapping[str, str] = field(default_factory=dict)  # properties that no state can break, with their lines
     request: Mapping[str, Any] | None = None
     advice: Advice | None = None
@@ -152,8 +152,7 @@ class Report(Result):
 
         The built-in one has no premise: it is about every step, so that it never shows that a property was checked
         non-vacuously. Protocols of this project derive their ranges from the budgets, so it is listed for them only if
-        it is
-        violated.
+        it is violated.
         """
         r = self.exploration
         found = PROTOCOLS.get(self.configuration.protocol)
@@ -209,7 +208,7 @@ class Report(Result):
         if verdict == HOLDS and p.of == RUNTIME:
             return "holds, in every step"
         if verdict == HOLDS:
-            depth = r.depth_of(r.witnessed[p.name])  # of a run, not of the shortest where some were left out
+            depth = r.depth_of(r.witnessed[p.name])  # that of a run, not of the shortest if states were left out
             at_most = depth.removesuffix(" at most")
             return f"holds, witnessed {'at' if at_most == depth else 'by'} {at_most}"
         if verdict == NOT_REACHED:
@@ -327,9 +326,9 @@ class Report(Result):
     def figures(self) -> list[Row]:
         """Return every number of the run with its name."""
         r = self.exploration
-        # of a small run nearly all is the program itself
+        # in a small run nearly all memory is the program itself
         peak, unit = "at the peak", "CPU-second"
-        if r.engine == "spark":  # what Java takes is not known here
+        if r.engine == "spark":  # the memory of Java is not known here
             peak, unit = "at the peak of the largest process", "CPU-second of Python's processes"
         each = f", {r.memory / r.distinct:,.1f} bytes a state, all included" if r.distinct >= 100_000 else ""
         each = "" if r.engine == "spark" else each
@@ -407,7 +406,7 @@ class Report(Result):
             names = ", ".join(self.listed[k].name for k in bare)
             below = f"premise not reached, {plural(len(bare), 'property')}: {names}"
         kept = [k for k in range(len(rows)) if not folds or k not in bare]
-        if beside.head:  # what stands beside the verdict leaves no room for where a property is stated
+        if beside.head:  # the columns of evidence leave no room for the source of a property
             rows = [(name, said, *cells[k]) for k, (name, said, *_) in enumerate(rows)]
             head: Row = ("property", "explored", *beside.head)
             return Table([rows[k] for k in kept], head, colours=[colours[k] for k in kept], below=below)
@@ -426,7 +425,7 @@ class Report(Result):
     @cached_property
     def unused(self) -> list[str]:
         """The parts of a user protocol without effect."""
-        with suppress(ConfigError):  # its text may be another by now
+        with suppress(ConfigError):  # its source may have changed
             found = PROTOCOLS.get(self.configuration.protocol)
             here = unused(Model(self.configuration)) if found is not None else []
             vain = [f"{name} is never False, whatever happens ({place})" for name, place in self.never_false.items()]
@@ -563,8 +562,7 @@ class Report(Result):
         """Return how a test report lists a property, and the message.
 
         A premise that was not reached, and a property left unjudged because another was violated first, are skipped.
-        One
-        without a verdict because the run was cut short, a required premise, or any if no premise was reached, is an
+        One without a verdict because the run was cut short, a required premise, or any if no premise was reached, is an
         error.
         """
         verdict, words = self.verdict(p), self.verdict_in_words(p)
@@ -681,7 +679,7 @@ class Report(Result):
                 "states_per_second": per(r.distinct, r.seconds),
                 "states_per_cpu_second": per(r.distinct, r.cpu_seconds),
                 "memory_bytes": r.memory,
-                # the largest process has but a part of the states
+                # the largest process has only a part of the states
                 "bytes_per_state": None if r.engine == "spark" else per(r.memory, r.distinct),
             },
             "engine": self.engine_as_json(),

@@ -30,7 +30,7 @@ from zabspec.simulator.run import MOST_OBSERVED, Run, Simulator, play, simulator
 
 __all__ = ["Simulation"]
 
-HALVINGS = 4  # of a run that is drawn in part: each plays it once more
+HALVINGS = 4  # bisections to find the part of a run to draw: each plays it again
 
 
 class Simulation(Result):
@@ -87,7 +87,7 @@ class Simulation(Result):
                 judged, verdicts = judge(self.run, engine, progress.watch, self.names)
                 self.verdicts = [(v, "" if v.held else reason(judged, self.run, v)) for v in verdicts]
                 self.verdicts += [] if self.names else not_judged(self.run.protocol, verdicts)
-                # telling the reason may have run it again, and not to its end
+                # explaining a violation may have run it again, and not to its end
                 simulator = simulator or judge(self.run, engine, names=self.names)[0]
             if simulator is None:
                 simulator = play(self.run, engine, lambda c, e: progress.watch(simulator_for(c, e)))
@@ -120,7 +120,7 @@ class Simulation(Result):
         made = {v.of.name: result.Counterexample(why=why) for v, why in self.verdicts if v in broken}
         if broken:
             first = min(broken, key=lambda v: v.broken_at)
-            with suppress(TraceError):  # it cannot be told in the explorer's steps
+            with suppress(TraceError):  # it cannot be represented in the explorer's steps
                 run = simulated_trace(self.run, first.of, first.broken_at + 1)
                 made[first.of.name] = replace(made[first.of.name], trace=run)
         return CheckFindings(

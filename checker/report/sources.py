@@ -12,7 +12,7 @@ def top_of(file: Path, *others: Path) -> Path:
     """Return git's top level above a file; outside git, the file's own folder, or the common one of all files."""
     for whole in (os.path.abspath(file), os.path.realpath(file)):
         for folder in Path(whole).parents:
-            if os.path.exists(folder / ".git"):  # of a worktree it is a file
+            if os.path.exists(folder / ".git"):  # in a worktree it is a file
                 return folder
     return Path(os.path.commonpath([os.path.dirname(os.path.abspath(f)) for f in (file, *others)]))
 

@@ -97,8 +97,7 @@ def of_every_state(chosen: Sequence[Property], names: Sequence[str]) -> list[Pro
     """Return the properties that z3 can check: those that are not about terminal states.
 
     For the others z3 would have to show that every step is impossible. Those that were not named are left out; the
-    report
-    lists what is judged.
+    report lists what is judged.
 
     Raises:
         RequestError: one that was named is about terminal states.

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_carried", "verified_trace"]
 
-# The requests that make traces. Of each, what of its model a trace has: a run of `live` may give up once more, which
-# costs a timeout, and what a run of the simulator spends is counted.
+# The requests that make traces, each with the fields of its model that a trace has: a run of `live` may give up once
+# more, which costs a timeout, and what a run of the simulator spends is counted.
 SIZES = ("protocol", "variant", "nodes", "network", "start", "quorums")
 MADE_BY: dict[type[Request], tuple[str, ...]] = {
     ExploreRequest: (*SIZES, "txns", "budgets", *BUDGETS),
@@ -83,7 +83,7 @@ def check_carried(trace: Trace, name: str) -> None:
     if asked is not None:
         wanted, there = asked.as_dict(), trace.configuration.as_dict()
         other = [field for field in MADE_BY[kind] if wanted.get(field) != there.get(field)]
-        if kind is SearchRequest:  # which shortens what it finds
+        if kind is SearchRequest:  # which shortens the runs it finds
             most, spent = ({**c.budget, "nodes": c.nodes, "txns": c.txns} for c in (asked, trace.configuration))
             other += [field for field in spent if spent[field] > most.get(field, 0)]
         if other:

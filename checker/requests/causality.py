@@ -109,5 +109,5 @@ def is_table(path: Path) -> bool:
     with opened(path, pipes=True) as fd:
         try:
             return os.pread(fd, len(PARQUET), 0) == PARQUET
-        except OSError:  # a pipe has no places
+        except OSError:  # a pipe has no offsets
             return False

@@ -1,4 +1,4 @@
-"""Run a real ensemble by itself, disturb it by a seed, and record it."""
+"""Run a real ensemble freely, disturb it by a seed, and record it."""
 
 from __future__ import annotations
 

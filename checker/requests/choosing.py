@@ -40,7 +40,7 @@ def chosen(task: EngineTask, run: Run) -> tuple[Exploration, int, str]:
             first, f"this machine: the exploration ended within {SMALL:,} states, too few to start a cluster"
         )
     cores = available_cores()
-    # an address can be written to from Spark alone
+    # only Spark can write to an address
     rather = None if "://" in task.request.checkpoint else cores
     there = replace(task, request=replace(task.request, engine="spark"), rather_than=rather)
     try:
@@ -54,7 +54,7 @@ def chosen(task: EngineTask, run: Run) -> tuple[Exploration, int, str]:
     account = found[0].account
     if account is None:
         return because(found, "the cluster")
-    return because(found, recorded(account.bits).why_worth(account.cores, cores))  # by which it was decided
+    return because(found, recorded(account.bits).why_worth(account.cores, cores))  # the basis of the decision
 
 
 def here(task: EngineTask, kept: bool = True) -> EngineTask:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["ClausesRequest", "argument", "everything_assumed", "sorted_out"]
 
 ALL, NONE = "all", "none"
-# of zab, where the request does not say
+# of zab, if the request does not name it
 USUAL_NODES, USUAL_TXNS, USUAL_EPOCH = 3, 2, 2
 USUAL_BUDGETS = {"timeouts": 1, "crashes": 1, "losses": 1, "partitions": 0}
 
@@ -132,7 +132,7 @@ def sorted_out(
         if c in out:
             raise RequestError(f"--without {c.name} contradicts the --clause or --assume that names it")
     if everything_assumed(request):
-        # given all clauses a property has to follow, as it has in the whole question
+        # given all clauses, a property has to follow, as in the complete induction
         named += [c for c in kept if c not in named]
         targets = [c for c in asked if c in judged]
         return [c for c in asked if c not in judged], [c for c in named if c not in asked], targets

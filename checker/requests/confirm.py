@@ -74,7 +74,7 @@ def answer(request: ConfirmRequest, watch: Watch | None = None) -> StatedResult:
         code, sentence = NOT_INDUCTIVE, f"{' and '.join(bad)} is False in a reachable state, so it is not an invariant"
     elif seen.error:
         code, sentence = NO_VERDICT, f"no verdict: {seen.error} after {seen.distinct:,} states"
-    elif seen.stopped and not seen.complete:  # whatever depth was asked for
+    elif seen.stopped and not seen.complete:  # whatever depth was requested
         whole = f"the clauses hold in every state up to depth {seen.expanded_levels}"
         code, sentence = NO_VERDICT, f"no verdict: {seen.stopped} after {seen.distinct:,} states; {whole}"
     content = {

@@ -40,8 +40,7 @@ class ExploreRequest(BoundedRequest):
         checkpoint, resume: the folder that keeps levels, and whether to resume from it.
         trace: the file for the first counterexample; empty for a file named for it; None to save nothing.
         evidence: which evidence of other kinds is added: `explored`, none; `quick`, what is stored, and the proof;
-            `all`,
-            whatever applies, which takes minutes.
+            `all`, whatever applies, which takes minutes.
     """
 
     kind: ClassVar[str] = "explore"

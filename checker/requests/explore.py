@@ -140,8 +140,7 @@ def reduction_of_several(model: Model, judged: Sequence[Property], request: Expl
     """Return the reduction with which properties are checked in several explorations.
 
     These must visit the same states, since one depth is reported for all: at most stuttering receipts are left out, in
-    all
-    of them or in none.
+    all of them or in none.
     """
     from checker.explore.stuttering import why_every_receipt
     from invariants.binding import full_namespace

@@ -24,7 +24,7 @@ TLA = "tla"  # of models alone
 GRAPHML = "graphml"
 DRAWN = ("html", "svg", "png")
 FORMATS = ("text", "json", "itf", "mermaid", *DRAWN, "parquet", GRAPHML, TLA)
-INTO_FILES = {"parquet": "an event table", "png": "a PNG"}  # nothing for a terminal
+INTO_FILES = {"parquet": "an event table", "png": "a PNG"}  # not for a terminal
 
 
 @dataclass(frozen=True)

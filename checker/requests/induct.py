@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["InductRequest", "answer", "argument", "everything_assumed", "sorted_out"]
 
-# Called with the action asked about last, how many are, and of how many.
+# Called with the last action that was queried, the number of those done, and of all.
 Progress = Callable[[str, int, int], None]
 
 
@@ -114,15 +114,14 @@ def premises_of(outcome: Outcome, properties: list[Property], request: InductReq
     """Search for runs that meet the premises of properties.
 
     If a clause is not proved, what follows from the clauses may be violated in a run: then each property is judged as
-    far
-    as the search goes.
+    far as the search goes.
     """
     from checker.explore.compiled import Compiled
     from checker.explore.groups import groups_of
     from checker.explore.premises import reached_by, stages
     from zabspec.model import Model
 
-    # what z3 is not asked for lack of room, a later epoch or more messages in flight, is explored
+    # what z3's bounds exclude, a later epoch or more messages in flight, is explored
     configuration = replace(request.whole_configuration(), max_epoch=0, channel=0)
     every = not all(v.holds for v in outcome.verdicts)
     if not end.over():

@@ -223,7 +223,7 @@ def judged(units: Sequence[Unit], request: JudgeRequest) -> Totals:
 
     engine = request.engine
     rows = sum(u.rows for u in units)
-    own = units[0].totals(()).what == "observations"  # judged by one thread, and on Spark only if asked to
+    own = units[0].totals(()).what == "observations"  # judged by one thread, and on Spark only if requested
     if engine is None:
         engine = "spark" if request.master is not None or (rows > LARGE and not own) else "plain"
     threads = 1 if own else request.threads or os.cpu_count() or 1

@@ -29,7 +29,7 @@ from zabspec.model import Configuration, Model
 
 __all__ = ["Linted", "Mistake", "lint"]
 
-MOST = 50  # mistakes that are looked for
+MOST = 50  # the maximum number of mistakes to find
 LOCATED = re.compile(r"^(?P<file>.+?\.py):(?P<line>\d+): (?P<reason>.*)", re.DOTALL)
 LISTED = re.compile(r"^(?P<reason>.*) \((?P<file>[^()]+\.py):(?P<line>\d+)\)$")
 UNSET = re.compile(r"nothing sets s\.(\w+)\[p\]")
@@ -101,7 +101,7 @@ class _Search:
     def __init__(self, path: Path, text: bytes, copies: Path) -> None:
         self.path, self.text, self.copies = path, text, copies
         self.found: list[Mistake] = []
-        self.taken_out: set[str] = set()  # names that what was taken out would have defined
+        self.taken_out: set[str] = set()  # names that the removed parts would have defined
         self.unset: set[str] = set()  # fields that it would have assigned to
         self.repaired: set[tuple[int, str]] = set()
         self.complete = True
@@ -121,11 +121,11 @@ class _Search:
                 break
             try:
                 ast.parse(found)
-            except (SyntaxError, ValueError):  # no mistake of the file: it was left so by what was taken out
+            except (SyntaxError, ValueError):  # not a mistake of the file: it results from what was removed
                 self.complete = False
                 break
             if unmet_in(found) - before:
-                self.complete = False  # nothing calls it any more, so that what is wrong in it is not seen
+                self.complete = False  # nothing calls it any more, so that mistakes in it are not detected
             text = found
             folder = self.copies / str(number)
             folder.mkdir()
@@ -228,7 +228,7 @@ class _Search:
         body = holder.body[1:] if documented else holder.body
         if not body:
             return self.without_whole(lines, holder)
-        self.complete = False  # what else is wrong in it is not seen
+        self.complete = False  # further mistakes in it are not detected
         self.unset |= assigned_in(holder)
         replace(lines, body[0], neutral(holder), until=holder.end_lineno or 0)
         return b"".join(lines)
@@ -279,7 +279,7 @@ def check(name: str) -> None:
 
 # --- pieces of a text -----------------------------------------------------------------------------
 
-Span = tuple[int, int, int, int]  # line, column, last line, and the column behind it, in bytes
+Span = tuple[int, int, int, int]  # line, column, last line, and the column after it, in bytes
 
 
 def first_line(node: ast.stmt) -> int:

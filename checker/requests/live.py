@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LiveRequest", "answer", "chosen_goals"]
 
-MOST_REFUSED = 100  # runs to one goal that the other worlds refuse, before there is no verdict
-MORE_ITERATIONS = 2  # of each process, in the stable phase: it gives up whom it follows, and the leader begins again
+MOST_REFUSED = 100  # runs for one progress property that the other worlds refuse, before there is no verdict
+MORE_ITERATIONS = 2  # of each process, in the stable phase: it gives up its leader, and the leader restarts
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MinimiseRequest", "Shortened", "answer"]
 
-MEMORY = 2 << 30  # bytes that the search for a shorter one may take, beside what the process has in use already
+MEMORY = 2 << 30  # bytes that the search for a shorter one may use in addition
 
 # Called with the steps that are left, and the schedules tried; None: the explorer is looking for a shorter one.
 Progress = Callable[[int, int | None], None]

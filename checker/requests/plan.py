@@ -20,7 +20,7 @@ __all__ = ["QUORUMS", "SIZES", "TIMES", "PlanRequest", "amount", "answer"]
 QUORUMS = ("majority", "all")
 
 
-# By their units, what times and sizes are in nanoseconds and bytes; and how one is written.
+# The values of units of times and sizes, in nanoseconds and bytes; and examples.
 TIMES: Mapping[str, int] = {"us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 SIZES: Mapping[str, int] = {
     "": 1, "b": 1, "k": 1024, "kb": 1024, "kib": 1024, "m": 1 << 20, "mb": 1 << 20, "mib": 1 << 20,

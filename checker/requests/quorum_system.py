@@ -11,7 +11,7 @@ from checker.errors import RequestError
 
 __all__ = ["TEXTS", "check_text", "quorums_given"]
 
-TEXTS = ("weights ", "groups ")  # what the text of a system begins with
+TEXTS = ("weights ", "groups ")  # the beginning of the text of a system
 
 
 def quorums_given(value: str) -> str:

@@ -15,8 +15,7 @@ def make_ready(work: Callable[[], object], what: str) -> None:
     """Compile in a thread of its own, into the cache.
 
     Compiling takes seconds in which no signal would be handled. On Ctrl-C the thread is abandoned, and the process ends
-    at
-    once (`ending`).
+    at once (`ending`).
     """
     need_room()
     problems: list[BaseException] = []

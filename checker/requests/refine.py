@@ -112,7 +112,7 @@ def answer(request: RefineRequest, watch: Watch | None = None) -> RefinementRepo
     names = sorted(exploration.violations, key=lambda name: (exploration.violations[name].depth, name != REFINES))
     failures = {}
     if names:
-        from checker.refinement.failure import failure  # it brings z3 along, which nothing else here needs
+        from checker.refinement.failure import failure  # it imports z3, which nothing else here needs
 
         try:
             code = Compiled(model, model.properties, exploration.symmetry)

@@ -32,7 +32,7 @@ FLAGS = {
     "number": "mutate", "runs": "random",
 }  # fmt: skip
 UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
-PLACES = ("master", "folder", "servers")  # an address may stand there, with a key or a token in it
+PLACES = ("master", "folder", "servers")  # it may be an address, with a key or a token in it
 WANTED = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 

@@ -14,7 +14,7 @@ from zabspec.protocols.registry import PROTOCOLS
 
 __all__ = ["differences", "request_of"]
 
-# What an exploration comes to, whatever the machine and its limits; and what was left out of it.
+# The figures of an exploration that do not depend on the machine and its limits; and its reductions.
 FIGURES = ("distinct", "raw", "generated", "terminal", "depth", "levels")
 MODE = ("symmetry", "reduced", "ample_sets", "stuttering_left_out")
 
@@ -26,8 +26,7 @@ def differences(report: Mapping[str, Any], watch: Watch | None = None) -> list[s
     """Explore the request of a report again, and list the differences; empty if the outcome is the same.
 
     A report of Spark's reduced search is compared with a reduced search on this machine: both visit the same states,
-    but
-    this machine takes fewer transitions, and does not first visit all states of as many levels.
+    but this machine takes fewer transitions, and does not first visit all states of as many levels.
 
     Raises:
         RequestError, ConfigError, LanguageError: the request cannot be answered here.
@@ -113,7 +112,7 @@ def reduction_of(engine: Mapping[str, Any]) -> str:
     """Return the reduction that a report's exploration was requested with."""
     if engine["reduction_off"] in REDUCED:
         return str(engine["reduction_off"]).removeprefix("--reduction ")
-    if engine["name"] == "spark" and not engine["reduced"]:  # as the search was from which it has its figures
+    if engine["name"] == "spark" and not engine["reduced"]:  # as in the search that measured its figures
         return "stuttering" if engine["stuttering_left_out"] else "none"
     return "auto"
 

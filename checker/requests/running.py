@@ -160,9 +160,8 @@ def wide_for(request: ExploreRequest, limits: Limits) -> bool | None:
     """Return whether fingerprints on Spark have 128 bits; None for the size in the checkpoint to resume from.
 
     It depends on the maximum number of states, if that is known: 64 bits are enough while the probability that any
-    state is
-    missed is at most one in a thousand. If it is not known, a cluster uses 128: bits cannot be added later, and a model
-    that is worth a cluster may have more states than that.
+    state is missed is at most one in a thousand. If it is not known, a cluster uses 128: bits cannot be added later,
+    and a model that is worth a cluster may have more states than that.
     """
     from checker.explore.result import enough
     from traces.spark.guest import is_local
@@ -207,7 +206,7 @@ def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
     needs_folder(request.master or LOCAL)
     try:
         check_installed("numpy")
-        needs_folder(master_of(request.master, LOCAL))  # of the session that there is, it may be another
+        needs_folder(master_of(request.master, LOCAL))  # the existing session may have another
         from checker.distributed.checkpoint import Refused
         from checker.distributed.run import Request, explore_on_spark
         from checker.distributed.storage import StorageError

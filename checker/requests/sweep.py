@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Bar", "Sweep", "SweepRequest", "Swept", "answer"]
 
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
-MEMORY = 1 << 30  # for Java, which hands out blocks and adds up
-OF_FOLDER = ("folder", "events", "master")  # what is no matter of the grid
+MEMORY = 1 << 30  # for Java, which distributes blocks and adds up
+OF_FOLDER = ("folder", "events", "master")  # the fields that are not of the grid
 CHECKED = {"spark.hadoop.parquet.page.verify-checksum.enabled": "true"}
 
 

@@ -13,7 +13,7 @@ from zabspec.model import Model
 
 __all__ = ["SearchCode"]
 
-# what a search calls beside its walks; all else of the explorer's kernel need not be compiled
+# what a search calls beside its walks; the rest of the explorer's kernel need not be compiled
 SHARED = ("take", "successors", "look_at_one_state")
 
 

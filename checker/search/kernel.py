@@ -20,14 +20,14 @@ from zabspec.language.lang import Bytes, State, Words
 from zabspec.language.memory import as_bytes, copy_bytes, state_at, words_at
 from zabspec.language.wrapping import shr, unsigned_rem, wrap_add, wrap_mul
 
-# Words of what a call is asked.
+# Words of the parameters of a call.
 (
     A_SEED, A_FIRST, A_WALKS, A_STEPS, A_LIVE, A_LIVE_STEPS, A_WANT, A_WANT_STEPS, A_SPENDING, A_NOBODYS, A_MET,
     A_KNOWN,
 ) = range(12)  # fmt: skip
 ASKED = 16
 
-# Words of what it answers.
+# Words of its results.
 (
     W_WALKS, W_TAKEN, W_ENDED, W_ERRORS, W_ERROR, W_MET, W_MET_STEPS, W_BROKEN, W_BROKEN_STEPS, W_LENGTH, W_NEW,
     W_LONGEST, W_FAILED,
@@ -36,7 +36,7 @@ W_STEPS = 16  # 64 counters: how often each of the paper's steps was entered
 W_EVENTS = 80  # 64 counters: steps of each kind
 ANSWERED = 144
 
-REST = 48  # about so many steps lie between two draws of paces
+REST = 48  # about so many steps are taken between two draws of paces
 CELLS = 65536  # sets of premises that a search knows, at most
 
 
@@ -98,7 +98,7 @@ def known_cell(known: Words, met: int) -> bool:
             return False
         place = place + 1 if place + 1 < CELLS else 0
         tried = tried + 1
-    return True  # no room: as if it were known
+    return True  # no room: treat it as known
 
 
 def walk(

@@ -18,7 +18,7 @@ from zabspec.model import Model
 
 __all__ = ["WALKS", "Walks", "depths_by_walks"]
 
-WALKS = 4096  # at most, so that it takes half a second at most where some premise is never met
+WALKS = 4096  # the maximum number, which takes half a second if some premise is never met
 
 
 def depths_by_walks(
@@ -85,7 +85,7 @@ class Walks:
         mask = sum(1 << k for k, p in enumerate(self.code.properties) if p in self.unmet)
         of_steps = sum(1 << k for k, p in enumerate(self.code.properties) if p.of == STEP)
         slot.asked[kernel.A_STEPS] = steps
-        slot.asked[kernel.A_LIVE] = slot.asked[kernel.A_LIVE_STEPS] = 0  # what is broken is for the explorer to say
+        slot.asked[kernel.A_LIVE] = slot.asked[kernel.A_LIVE_STEPS] = 0  # violations are left to the explorer
         slot.asked[kernel.A_WANT], slot.asked[kernel.A_WANT_STEPS] = mask & ~of_steps, mask & of_steps
         for word in (kernel.W_MET, kernel.W_MET_STEPS, kernel.W_LONGEST):
             answer[word] = 0

@@ -27,7 +27,7 @@ __all__ = ["BEST", "MODES", "MOST_STEPS", "RANDOM", "SWARM", "Broken", "Search",
 MODES = RANDOM, SWARM, BEST = "random", "swarm", "best"
 
 BLOCK = 256  # walks of a thread's turn
-MOST_STEPS = 400  # of a walk, unless one says
+MOST_STEPS = 400  # of a walk, by default
 MOST_WORDS = 1 << 20
 SPREAD = 0x9E3779B97F4A7C15  # so that the walks of two seeds are far apart
 
@@ -234,7 +234,7 @@ class Search:
         first = self.next_walk
         self.next_walk += BLOCK
         if self.mode == BEST:
-            # every other turn from the beginning: in the best cells what is needed may be spent
+            # every other turn from the beginning: in the best cells the needed budget may be spent
             k = max(range(len(self.cells)), key=self.worth) if first // BLOCK % 2 else 0
             self.tries[k] += 1
             return Block(first, BLOCK, self.cells[k])

@@ -59,7 +59,7 @@ def wait_for_abandoned() -> None:
     if threading.current_thread() in _threads:
         raise Abandoned
     end = Deadline(LONGEST)
-    while _threads:  # one that ends may abandon another
+    while _threads:  # a thread that ends may abandon another
         worker = _threads[0]
         while _runs(worker):
             if end.over():

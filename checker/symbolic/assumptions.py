@@ -16,7 +16,7 @@ from zabspec.model import Configuration, Model
 __all__ = ["EPOCHS", "FLIGHT", "beside", "cut", "faults", "places", "sized"]
 
 EPOCHS = "--max-epoch"  # the flag of the range that every model cuts on purpose: the protocol has no last epoch
-FLIGHT = 6  # messages in flight, of a text of somebody's own that does not say how many
+FLIGHT = 6  # messages in flight, for a user protocol that does not bound them
 
 
 def faults(model: Model) -> list[str]:

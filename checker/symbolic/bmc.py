@@ -33,7 +33,7 @@ from zabspec.model import Model
 
 __all__ = ["Bounded", "Bounds", "check", "check_in_time"]
 
-Progress = Callable[[int, float], None]  # the rounds that are being asked about, and the seconds so far
+Progress = Callable[[int, float], None]  # the rounds being queried, and the seconds so far
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class _Search:
         self.solver = Solver(seed=bounds.seed, logic="QF_FD")
         self.at_end: dict[str, Truth] = {}
         self.in_range = False
-        self.errors: list[tuple[Truth, Any]] = []  # of steps, not asked about yet: where one is met, and its site
+        self.errors: list[tuple[Truth, Any]] = []  # of steps, not queried yet: where one is met, and its site
         self.errors_at_end: list[tuple[Truth, Any]] = []  # of properties
 
     def add(self, conditions: Sequence[Truth]) -> None:
@@ -184,7 +184,7 @@ class _Search:
         self.errors += [(unknown, asking), *zip(last.wrong, last.errors, strict=True)]
         if self.in_range:
             self.stay_in_range()
-        # the steps of the last round stay there: a property of steps speaks of one that comes last
+        # the steps of the last round stay there: a step property is about the last step
         self.add(list(self.run.early(len(self.run.rounds) - 2)))
         (asking,) = self.run.at([self.transition.enabled[1]], self.run.state)
         self.errors_at_end = [(met(asking), asking)]

@@ -68,7 +68,7 @@ def looked_at(root: Truth | int, known: dict[Term, int | bool], variables: dict[
     values = dict(known)
     evaluate(root, values)
     if root.width == 0 and not values[root]:
-        # one of the things that should be so and are not
+        # one of the conjuncts that are false
         root = next(t for t in conjuncts(root) if not evaluate(t, values))
     found: set[int] = set()
     seen: set[Term] = set()

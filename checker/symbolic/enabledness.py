@@ -172,8 +172,7 @@ class Possible:
         """Return the clauses that forbid a move, and whether they are known to.
 
         Without a list of what is known, it counts as known if the clauses forbid the move by themselves, and not if it
-        would
-        always meet an error.
+        would always meet an error.
         """
         if self.known is None:
             free = self.some(guard) is None and not self.undecided

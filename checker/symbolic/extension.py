@@ -17,7 +17,7 @@ __all__ = ["Z3Answer", "z3_answers"]
 
 INDUCTIVE, BOUNDED, UNDECIDED = "inductive", "bounded", "undecided"
 EPOCHS = 2  # the largest epoch of the induction, if none is given
-STEPS = 60  # as deep as bounded checking looks
+STEPS = 60  # the depth of bounded checking
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def z3_answers(
         found = check(Model(configuration), rest, Bounds(STEPS, seconds=left))
         for p in rest:
             broken = found.rounds if p in found.broken else 0
-            said = (found.depth or broken) and not found.left_range  # a run that left its range was looked at no more
+            said = (found.depth or broken) and not found.left_range  # a run that left its range was not followed
             out[p.name] = Z3Answer(BOUNDED, found.depth, broken=broken) if said else Z3Answer(UNDECIDED)
     return {p.name: out[p.name] for p in properties}
 
@@ -97,13 +97,13 @@ def inductive(
         return nothing  # the clauses count majorities
     asked = sized(replace(configuration, max_epoch=configuration.max_epoch or EPOCHS))
     if is_whole(configuration.protocol) and (configuration.network != "fifo" or cut(asked) != {LAST_EPOCH}):
-        return nothing  # a step that overflows a channel is not asked about: where most do, everything is inductive
+        return nothing  # a step that overflows a channel is not queried: if most do, everything is inductive
     names = tuple(c.name for c in (*beside(asked), *argument.clauses))
     targets = tuple(p.name for p in properties if p.name not in names)
     outcome = run(Question(asked, names, targets=targets, seconds=seconds), jobs, seconds)
     verdicts = {v.clause.name: v for v in outcome.verdicts}
     if outcome.obstacles:
-        return nothing  # steps are left out: where most are, everything is inductive
+        return nothing  # steps are left out: if most are, everything is inductive
     if not all(verdicts[n].holds for n in names):
         return nothing  # what follows from clauses that are not inductive may not hold
     return {p.name for p in properties if verdicts[p.name].holds}, outcome.within

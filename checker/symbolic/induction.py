@@ -33,10 +33,10 @@ from zabspec.worlds.steps import ACTION, ENVIRONMENT, MASKS, NUMBERED, PROCESSES
 
 __all__ = ["Finding", "Induction", "Move"]
 
-# A solver here is asked a hundred things, most of them easy, and z3 would simplify all it knows at each: later, then.
+# A solver here runs a hundred queries, most of them easy, and z3 would simplify all assertions at each: so not at once.
 LATER: Mapping[str, bool | int | float | str] = {"simplify.delay": 3000, "gc": "glue"}
-SWEEP = 5.0  # seconds for the question whether one definition stays as it was
-ALIKE = frozenset(c.holds.__name__ for c in datagrams.CLAUSES)  # they ask the same of each message in flight
+SWEEP = 5.0  # seconds for the query whether one definition is unchanged
+ALIKE = frozenset(c.holds.__name__ for c in datagrams.CLAUSES)  # they check the same for each message in flight
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Induction:
         state = self.transition.state
         self.where = {v: key for key, v in state.items() if isinstance(v, Term)}
         self.views = Views(self.transition, names)
-        # a clause says that many things are so; each of them is a hypothesis by itself
+        # a clause is a conjunction; each conjunct is a hypothesis by itself
         self.every = (*clauses, *assumed)
         said = self.views.of_state([*self.every])
         self.known = dict(zip((c.name for c in self.every), said, strict=True))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Outcome", "Question", "Verdict", "clause_named", "run"]
 
-Progress = Callable[[str, int, int], None]  # what was answered last, how many are, and of how many
+Progress = Callable[[str, int, int], None]  # what was answered last, the number answered, and the number of all
 
 PROVED, K_INDUCTIVE, OPEN, UNDECIDED = "proved", "k-inductive", "not inductive", "undecided"
 LOST = "a solver process was ended"
@@ -297,8 +297,7 @@ def answer(task: tuple[Question, int]) -> tuple[Taken, list[Finding]]:
     """Return the result about the enabledness of a move, and its findings.
 
     For the number -1 they are the result about listing the enabled steps, and the findings about what has to hold
-    initially
-    and to follow.
+    initially and to follow.
     """
     question, number = task
     record_into(question.smt2)
@@ -357,7 +356,7 @@ def run(
         waiting: dict[str, AsyncResult[Any]] = {"what follows": first}
         made = workers.result(listed)
         outcome.symmetry_off, moves = made or ("", [])
-        # what is asked case by case takes longest, and so comes first
+        # moves that are split into cases take longest, and so come first
         for k in sorted(range(len(moves)), key=lambda k: moves[k][1] not in question.argument.cases):
             waiting[moves[k][0]] = workers.ask(answer, (question, k))
         of = len(waiting)
@@ -389,7 +388,7 @@ class Workers:
     def __init__(self, count: int, end: Deadline) -> None:
         self.end, self.lost = end, False
         others = {p.pid for p in multiprocessing.active_children()}
-        with Beginning():  # what comes as they begin is theirs as well, and their traceback
+        with Beginning():  # an interrupt at their start reaches them too, with their traceback
             self.pool = multiprocessing.get_context("spawn").Pool(count, begin)
         self.pids = {p.pid for p in multiprocessing.active_children()} - others
 

@@ -1,10 +1,9 @@
 """Write every query to z3 as a file of SMT-LIB 2.6, for another solver (docs/how-to/prove-a-protocol.md).
 
 A query is written after it is answered, with the answer as the status that another solver is expected to give: `unsat`,
-`sat`, or `unknown`. Its file is named for its subject: the words of every `about` around it, and a number if the
-same is queried again. Assertions of the solver that cannot matter to a query (earlier queries, each behind a switch
-that
-is off) are left out, so that a file is the same in whichever order queries are run.
+`sat`, or `unknown`. Its file is named for its subject: the words of every `about` around it, and a number if the same
+is queried again. Assertions of the solver that cannot matter to a query (earlier queries, each behind a switch that is
+off) are left out, so that a file is the same in whichever order queries are run.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ LONGEST = 120  # characters of a file's name
 
 _folder: Path | None = None
 _words: list[str] = []
-_written: dict[str, int] = {}  # how often a name was given
+_written: dict[str, int] = {}  # how often each name was used
 
 
 class NotWritten(Exception):

@@ -26,7 +26,7 @@ __all__ = ["Result", "Solver", "SolverAnswer", "SolverError", "ask", "interrupti
 T = TypeVar("T")
 
 GRACE = 0.7  # seconds that z3 gets to notice that it was interrupted
-STUBBORN = 60.0  # and when its time is over: the next query must not begin beside this one
+STUBBORN = 60.0  # and when its time is over: the next query must not overlap this one
 LONGEST = 1e6  # seconds: z3 counts milliseconds in 32 bits
 
 
@@ -37,8 +37,8 @@ class SolverError(Exception):
 class SolverAnswer(enum.Enum):
     """The answer to a query, which checks whether its assertions have a model."""
 
-    PROVED = "proved"  # they have none: what they negate holds
-    COUNTEREXAMPLE = "counterexample"  # they have one
+    PROVED = "proved"  # they have no model: what they negate holds
+    COUNTEREXAMPLE = "counterexample"  # they have a model
     UNDECIDED = "undecided"  # out of time, out of memory, or beyond the procedure
 
 
@@ -94,7 +94,7 @@ class Solver:
                 self.z3 = z3.SolverFor(self.logic)
             else:
                 self.z3 = z3.SimpleSolver() if self.simple else z3.Solver()
-            self.z3.set("ctrl_c", False)  # or z3 would take the signal for itself
+            self.z3.set("ctrl_c", False)  # or z3 would handle the signal itself
             self.z3.set("random_seed", self.seed)
             if self.simple:
                 self.z3.set("ematching", False)
@@ -171,7 +171,7 @@ class Solver:
         if problem:
             raise SolverError(problem)
         result = self.result_of(said, took)
-        if smt2.is_recording():  # behind what z3 says of its answer, which it forgets
+        if smt2.is_recording():  # after reading z3's answer, which this resets
             smt2.record(self.asserted(assumptions), "unknown" if said is None else str(said), took)
         return result
 
@@ -212,7 +212,7 @@ class Solver:
         """Return z3's answer (None if it did not even notice that its time was over), and its error message."""
         word: list[z3.CheckSatResult] = []
         trouble: list[str] = []
-        done = threading.Event()  # not `is_alive`: Python says that a thread is over whose `join` Ctrl-C has ended
+        done = threading.Event()  # not `is_alive`: for Python a thread has ended if Ctrl-C ended its `join`
 
         def work() -> None:
             running.append(self.z3)
@@ -238,7 +238,7 @@ class Solver:
         if not done.is_set():
             abandon(worker)
             raise SolverError(f"z3 has not stopped {STUBBORN:.0f} s after its time was over")
-        worker.join()  # it may hold the last reference to a term, and z3 does not stand two threads at once
+        worker.join()  # it may hold the last reference to a term, and z3 does not support two threads at once
         if trouble and not any(sign in trouble[0] for sign in ("cancel", "interrupt", "timeout")):
             return None, trouble[0]
         return (word[0] if word else None), ""

@@ -1,8 +1,8 @@
 """The transition relation of a model as terms: the guard and the effect of every step word.
 
-A step word is a constant here, so that the operands of a step are constants in everything it does;
-what its guard fixes (whom a follower follows, that a leader leads) is substituted before it runs. Nothing
-here knows a protocol or a world: the words are those that `enabled` can emit.
+A step word is a constant here, so that the operands of a step are constants in everything it does; what its guard fixes
+(whom a follower follows, that a leader leads) is substituted before it runs. Nothing here knows a protocol or a world:
+the words are those that `enabled` can emit.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Transition:
             choices = self.scalar(action.after, "choices")
             most = max(most, n.span(choices)[1])
             taken = and_(guard, n.less(choice, choices)) if choice else guard
-            if taken is not False:  # else what was chosen before leaves no alternative with this number
+            if taken is not False:  # else earlier choices leave no alternative with this number
                 out.append(self.action(word | choice << CHOICE, taken) if choice else action)
             choice += 1
         return out

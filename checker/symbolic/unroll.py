@@ -5,8 +5,8 @@ they may share one round. A run has one form in rounds in which every step is as
 form), and only that form is considered: no two runs that differ only in the order of independent steps. It has at most
 as many rounds as the run has steps, and often half: formulas are that much shorter.
 
-Every round has a variable for each step that may be possible there, and one for each cell that
-such a step may change; what cannot have changed yet is still the initial constant.
+Every round has a variable for each step that may be possible there, and one for each cell that such a step may change;
+what cannot have changed yet is still the initial constant.
 """
 
 from __future__ import annotations

@@ -29,10 +29,8 @@ class ClauseProgram(SymbolicProgram):
     """Runs functions that return a truth value, with each `return False` as one condition that must not occur.
 
     In a function that ends with `return True`, control continues after a `return False` as if it had not been reached,
-    and
-    that it was not reached is a conjunct of the value. For functions that change nothing this is equivalent, and no
-    conjunct
-    has to state that none before it was false.
+    and that it was not reached is a conjunct of the value. For functions that change nothing this is equivalent, and no
+    conjunct has to state that none before it was false.
     """
 
     def __init__(self, *args: Any, **named: Any) -> None:

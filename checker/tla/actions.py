@@ -17,15 +17,15 @@ from zabspec.worlds.steps import NUMBERED, PROCESSES
 __all__ = ["Actions"]
 
 EMIT, CHOOSE = "emit", "choose"
-CHOICE = "choice"  # the field that says which way is taken
+CHOICE = "choice"  # the field with the chosen alternative
 MOST_CHOICES = 256
-MOST_ROUNDS = 16  # of a loop through numbers that is looked at one by one
+MOST_ROUNDS = 16  # rounds of a loop over numbers that are tested one by one
 
 
 class Actions(Control):
     """Translates `enabled` and `apply`."""
 
-    asked = False  # it is only asked whether there is a step
+    asked = False  # only the existence of a step is tested
     number = 0  # the kind of step that is translated
 
     def actions(self) -> Node:
@@ -119,8 +119,7 @@ class Actions(Control):
         """Return steps under a condition.
 
         A disjunction, an existential or an operator that may contain one is put in an IF: in a conjunction with a step
-        TLC would
-        treat each of its alternatives as a step of its own, and count it.
+        TLC would treat each of its alternatives as a step of its own, and count it.
         """
         if steps == FALSE:
             return FALSE
@@ -156,7 +155,7 @@ class Actions(Control):
         named_, args = [], []
         for what, operand in zip(NUMBERED[int(number)].operands, operands, strict=False):
             known = 0 if what in PROCESSES else self.static(operand, env)
-            named_.append("" if what not in PROCESSES and known == 0 else what)  # the first place: it is not said
+            named_.append("" if what not in PROCESSES and known == 0 else what)  # the first place, which is not written
             if named_[-1]:
                 args.append(self.text(operand, env).text)
         action = self.action(int(number), tuple(named_))
@@ -201,7 +200,7 @@ class Actions(Control):
         after, result = self.fresh.name("t"), self.fresh.name("result")
         becomes = self.becoming(after, said)
         if chooses > 1:
-            # a step that chooses in more ways than are listed would be another model without them
+            # a step with more alternatives than are listed would be another model without them
             beyond = f'Assert({after}.choices <= {MOST_CHOICES}, "a step may choose in more than {MOST_CHOICES} ways")'
             kept = [Text(beyond)] if chooses >= MOST_CHOICES else []
             here = conj(*kept, Text(f"choice < {after}.choices", True), becomes)

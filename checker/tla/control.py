@@ -294,8 +294,7 @@ def without_idle_rounds(body: Node, called: str, item: str, over: str, begin: st
     """Return the range of a loop from the last position of a sequence down to its first, without idle rounds.
 
     The loop covers the maximum length of the sequence; rounds beyond its actual length do nothing, and come first. So
-    the
-    sequence has its initial length in them. Return None for any other loop.
+    the sequence has its initial length in them. Return None for any other loop.
     """
     match body:
         case If(test=Many(op="/\\", parts=(Text(text=guard), *_)) | Text(text=guard), other=Text(text=other)):

@@ -16,7 +16,7 @@ from zabspec.language.schema import Field, Layout, Role
 
 __all__ = ["CHOICES", "Facts"]
 
-CHOICES = "choices"  # in how many ways a step may be taken: in one, until it chooses
+CHOICES = "choices"  # the number of alternatives of a step: one, until it chooses
 
 
 class Facts:
@@ -36,7 +36,7 @@ class Facts:
         self.enumerated: dict[str, int] = {}
         fields = {f.name for f in layout.schema.fields}
         processes = {node(p).text for p in range(nodes)}
-        self.taken = set(WORDS_OF_TLA | processes | fields)  # what no operator and no local name may be called
+        self.taken = set(WORDS_OF_TLA | processes | fields)  # names that no operator and no local name may have
         self.names: dict[str, str] = {}
         everywhere = Fresh(set(self.taken | BOUND))
         for name in program.functions:
@@ -53,8 +53,8 @@ class Facts:
         self.current: t.Function
         self.fresh: Fresh
         self.written: set[str] = set()
-        self.chooses = False  # it may be taken in several ways
-        self.acting = False  # a step is translated whose kind is known
+        self.chooses = False  # the step may have several alternatives
+        self.acting = False  # the kind of the translated step is known
 
     # --- what is known of the program -----------------------------------------------------------
 

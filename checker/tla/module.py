@@ -26,7 +26,7 @@ from zabspec.model import Configuration, Model
 
 __all__ = ["Module", "Untranslatable", "module_of"]
 
-# What the operators below are made of; each is written where one asks for it.
+# Definitions that the operators below use; each is written if one uses it.
 PRELUDE = (
     ("NoMessage", 'NoMessage == [kind |-> "NONE"]'),
     ("Max", "Max(a, b) == IF a < b THEN b ELSE a"),
@@ -81,13 +81,13 @@ class Module:
         return self.configuration + ("SYMMETRY Symmetry\n" if symmetry and self.symmetric else "")
 
 
-# modules that TLC has: one of ours under such a name would be read in its place
+# modules of TLC: a module of the same name would be read instead
 STANDARD = frozenset(
     re.findall(
         r"\w+", "Bags FiniteSets Integers Json Naturals Randomization RealTime Reals Sequences TLC TLCExt Toolbox"
     )
 )
-# what an invariant of a module cannot say
+# what an invariant of a module cannot express
 NOT_OF_STATES = {
     STEP: "it is a property of steps, not of states",
     TERMINAL: "it is about terminal states, an invariant is checked in every state",
@@ -114,7 +114,7 @@ def module_of(model: Model, properties: Sequence[Property], name: str) -> Module
     left_out = tuple((p.name, NOT_OF_STATES[p.of]) for p in properties if p.of in NOT_OF_STATES)
     carried: frozenset[str] = frozenset()
     # a cut of the network is a number whose bits are processes
-    # of one process too: its text may calculate with it, which no model value of TLC can be part of
+    # even with one process: its source may calculate with it, which is impossible with a model value of TLC
     # of a role a process is by its number, so that with roles they are numbers
     symmetric = not (found_in(model, kept) or model.configuration.partitions or model.configuration.roles)
     while True:
@@ -211,7 +211,7 @@ def text_of(
     out += [f"\\* {line}" for line in textwrap.wrap("Written by zabcheck of " + ", ".join(said) + ".", 110)]
     out += [f"\\* Not stated here: {p}: {why}." for p, why in left_out]
     out += ["EXTENDS Integers, Sequences, FiniteSets, TLC", ""]
-    # where the text tells processes apart they are numbers, and it may calculate with them: nobody is one as well
+    # if the source distinguishes processes they are numbers, and it may calculate with them: NOBODY is one too
     out += [f"CONSTANTS {', '.join([*nodes, *(['NOBODY'] if symmetric else [])])}"]
     out += [f"Node == {{{', '.join(nodes)}}}", *([] if symmetric else ["NOBODY == -1"]), ""]
     out += quorums_of(c)

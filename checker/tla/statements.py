@@ -17,7 +17,7 @@ from zabspec.language.schema import Role
 
 __all__ = ["Statements"]
 
-SHORT = 24  # characters of a value that is written again rather than named
+SHORT = 24  # characters of a value that is repeated rather than named
 
 
 class Known(t.Expr):

@@ -63,7 +63,7 @@ def parsed(output: str, seconds: float = 0.0, wall: float = 0.0) -> Counts:
     generated, distinct = (int(x.replace(",", "")) for x in found[-1])
     levels, broken = DEPTH.search(output), BROKEN.search(output)
     errors = re.findall(r"^Error: .*(?:\n\".*)?", output, re.MULTILINE)
-    if errors and not broken:  # it counts what it saw before, and says how deep, as if that were all
+    if errors and not broken:  # it prints the counts and the depth up to then, as if that were all
         raise TlcFailed(f"TLC failed: {' '.join(errors[0].split())}")
     steps = [int(n) for n in STEP.findall(output)]
     return Counts(

@@ -12,7 +12,7 @@ from zabspec.language.schema import NODE, Field
 
 __all__ = ["BOUND", "WORDS_OF_TLA", "domain", "message_type", "named", "set_of", "type_of", "zero"]
 
-# What is no name in TLA+.
+# What is not a name in TLA+.
 KEYWORDS = frozenset(
     re.findall(
         r"\w+",
@@ -24,7 +24,7 @@ KEYWORDS = frozenset(
         """,
     )
 )
-# What a module may not call anything of its own: keywords, what the modules that it extends define, and our own names.
+# Names that a module may not define: keywords, what the modules that it extends define, and those of the export.
 WORDS_OF_TLA = KEYWORDS | frozenset(
     re.findall(
         r"\w+",
@@ -37,7 +37,7 @@ WORDS_OF_TLA = KEYWORDS | frozenset(
         """,
     )
 )
-# What the texts of ours bind within themselves: an operator that is called so would be defined twice there.
+# Names bound inside exported definitions: an operator of such a name would be defined twice there.
 BOUND = frozenset([*"abkmpqstxyS", "from", "left", "to", "Round", *(f"{n}{k}" for n in "ik" for k in range(10))])
 
 

@@ -43,8 +43,8 @@ VIOLATION, WITNESS = "violation", "witness"
 GOALS = (VIOLATION, WITNESS)
 MOST_KEPT = 64
 MOST_RUNNING = 2
-MOST_LOOKED_AT = 20_000  # states that are looked at for lines that never run, without --max-states: half a minute
-PATIENCE = 5.0  # seconds that the end waits for a job to notice
+MOST_LOOKED_AT = 20_000  # states explored for lines that never run, without --max-states: half a minute
+PATIENCE = 5.0  # seconds to wait at the end for a job to notice
 RUNNING, FOUND, NONE, CANCELLED, FAILED = "running", "found", "none", "cancelled", "failed"
 GENERATED = re.compile(r"^<search [^>]*>:\d+: ")  # where an error is in a search expression: it has one line
 WRONG = (RequestError, NoVerdict, ConfigError, LanguageError, WalkError)
@@ -201,7 +201,7 @@ class Jobs:
             state, said, address = FAILED, GENERATED.sub("", str(problem)), ""
         except MemoryError:
             state, said, address = FAILED, "out of memory", ""
-        except Exception as problem:  # an error of zabcheck: said, and not hidden in a thread
+        except Exception as problem:  # an error of zabcheck: reported, and not hidden in a thread
             state, said, address = FAILED, f"the search failed, a bug of zabcheck: {problem!r:.200}", ""
         job.said, job.address = said, address
         job.state = state

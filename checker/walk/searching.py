@@ -32,7 +32,7 @@ from zabspec.model import Model
 
 __all__ = ["QUANTIFIERS", "searched", "words_of_search"]
 
-# How many processes it is to be true of, by the word that says so.
+# For how many processes it must be true, by quantifier.
 QUANTIFIERS = {
     "some": "count > 0", "no": "count == 0", "all": "count == of", "one": "count == 1", "two": "count >= 2",
     "three": "count >= 3",
@@ -144,7 +144,7 @@ class Reader(ast.NodeTransformer):
         self.model, self.process = model, process
         self.fields, self.constants, self.processes = fields_of(model), constants_of(model), processes_of(model)
         self.roles = model.program.schema.roles
-        self.of: dict[str, str] = {}  # the fields of a role that are asked of the process that it goes through
+        self.of: dict[str, str] = {}  # the fields of a role that are read of the variable's process
 
     @property
     def members(self) -> range:

@@ -44,7 +44,7 @@ class Served:
         return replace(first, way=way, at=len(way) if at is None else at, made=self.made, tool=self.walker.tool)
 
 
-Standing = tuple[Served, Place, Place]  # a model, where one stands, and the end of the way
+Standing = tuple[Served, Place, Place]  # a model, the current place, and the end of the path
 
 
 class Serving:

@@ -63,7 +63,7 @@ class WalkServer:
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
             self.socket.bind((HOST, 0))
-            self.socket.listen()  # whoever opens the address at once waits, and is not refused
+            self.socket.listen()  # a client that opens the address at once waits, and is not refused
         except OSError as problem:
             raise NoVerdict(f"no port of {HOST} is free: {problem.strerror or problem}") from None
         self.port: int = self.socket.getsockname()[1]

@@ -33,11 +33,11 @@ __all__ = [
 UNCHANGED, CHANGED, NEW, UNKNOWN, ABSENT = "unchanged", "changed", "new", "unknown", "absent"
 DATA = "digests.json"
 COMMAND = "python benchmarks/zookeeper_drift.py record REPOSITORY"
-NO_CLAIM = {"state.py", "observed.py", "established.py"}  # encodings and ghosts: nothing of ZooKeeper's code
+NO_CLAIM = {"state.py", "observed.py", "established.py"}  # encodings and ghosts: not from ZooKeeper's code
 MOST_PLACES = 3  # classes that are named where a method is missing
 LONGEST_CHAIN = 20  # of superclasses
 
-# Of a method: the class that declares it, and by the types of its parameters the digest. None: it is not there.
+# Of a method: the class that declares it, and by the types of its parameters the digest; or None.
 Digests = Mapping[str, Any] | None
 
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["NORMALISER", "JavaClass", "JavaFile", "Method", "MissingParser", "Unparsed", "read_java"]
 
-NORMALISER = 1  # changes with what a digest is of; recorded digests of another one are refused
+NORMALISER = 1  # changes with the normal form; recorded digests of another one are refused
 DIGEST = 16  # hexadecimal digits
-DEEPEST = 20  # levels of statements in which only logging is looked for
+DEEPEST = 20  # levels of nested statements that are searched for logging
 TYPES = ("class_declaration", "interface_declaration", "enum_declaration", "record_declaration")
 BODIES = {"consequence", "alternative", "body"}  # fields whose statement may have braces or not
 WITH_BODY = {"if_statement", "for_statement", "enhanced_for_statement", "while_statement", "do_statement"}
@@ -205,8 +205,7 @@ def cased_tokens(top: Node) -> Iterator[tuple[str, str]]:
     """Yield the tokens under a node that a digest covers, each with the innermost case that contains it.
 
     A case is one of a packet's type (`case Leader.COMMIT:`, `if (qp.getType() == Leader.DIFF)`), or "" for none. A body
-    of
-    one statement has braces, whether or not it is written with them.
+    of one statement has braces, whether or not it is written with them.
     """
     left: list[tuple[str, Node | str]] = [("", top)]
     while left:

@@ -30,7 +30,7 @@ from zabspec.simulator.run import sources_digest
 __all__ = ["BUGS", "RELEASES", "Cell", "of_release", "read", "run", "same_text", "told"]
 
 SOURCES = ("zabspec", "invariants", "checker/explore", "checker/zookeeper")
-FURTHER = ("4394", "4882", "1291", "1282", "1413", "107")  # known fixes that rows name only where they have to
+FURTHER = ("4394", "4882", "1291", "1282", "1413", "107")  # known fixes that rows name only if needed
 RELEASES = tuple(v or NEWEST for v in PROTOCOLS[PROTOCOL].declared.releases)  # the newest first
 BUGS = tuple(r for r in ROWS if not r.issue.endswith("-here"))  # not those of another repair of a bug
 

@@ -1,8 +1,8 @@
-"""For each bug of the track record: the rule that its mechanism breaks, and which releases have it by fix versions.
+"""For each bug of the track record: the rule that its mechanism breaks, and the releases that have it by fix versions.
 
-A property may break by the mechanism of another bug. The matrix therefore asks two questions of a release: does the
-mechanism occur, and does the property break in a run in which it occurs. What it finds is held against the fix versions
-of the tickets, and `EXPLAINED` has every difference.
+A property may be violated by the mechanism of another bug. The matrix therefore has two questions about a release:
+whether the mechanism occurs, and whether the property is violated in a run in which it occurs. The results are compared
+with the fix versions of the tickets, and `EXPLAINED` has every difference.
 """
 
 from __future__ import annotations

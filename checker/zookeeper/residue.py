@@ -48,7 +48,7 @@ class Line:
     instead: dict[str, str] = field(default_factory=dict)
 
 
-PULL = {"4837-here": "4837"}  # the pull request, in the place of the repair proposed here
+PULL = {"4837-here": "4837"}  # the pull request, instead of the repair proposed here
 LINES = (
     Line("all", (2, 1, 2, 2), "", 81, 3_215_005, 1),
     Line("all", (2, 2, 0, 2), "", 69, 1_518_197, 1),

@@ -11,11 +11,11 @@ __all__ = ["NOT_FOUND", "ROWS", "USUAL", "Row"]
 OTHERS = (
     "4643", "4925", "4712", "3642", "2355", "4837", "1558", "trunc", "cut", "5094", "2354", "snap-tail", "trunc-snap",
 )  # fmt: skip
-# The pull request of 4837 breaks more by itself where there is a third election; so 4837-here stands in for it there.
+# The pull request of 4837 breaks more by itself with a third election; there 4837-here replaces it.
 BEYOND = ("4837-here", "4882", "4394")
 USUAL = {"crashes": 2, "losses": 1, "timeouts": 0, "elections": 2, "proposals": 0}
 CUT = {"losses": 0, "partitions": 1, "crashes": 1, "elections": 1, "proposals": 1}
-WALKED = {"crashes": 0, "losses": 1, "elections": 3, "proposals": 1}  # of these elections two have been
+WALKED = {"crashes": 0, "losses": 1, "elections": 3, "proposals": 1}  # two of these elections are over
 
 
 @dataclass(frozen=True)
@@ -328,7 +328,7 @@ ROWS = (
     ),
 )  # fmt: skip
 
-# Rows of BUGS.tsv that there is none for, with why.
+# Rows of BUGS.tsv without a row here, with the reason.
 NOT_FOUND = {
     "2678": "it makes other bugs possible, but is not a bug by itself",
     "3642": "with the two proposals that it needs, a minute was not enough",

@@ -37,7 +37,7 @@ class Recorded:
     settings: str = ""
 
 
-# The actions as the words number them: which number one has may change with the text.
+# The actions as numbered in the words: an action's number may change with the model.
 ACTIONS = (
     "propose", "sync thread", "log write fails", "sync thread of an earlier term", "commit thread",
     "write own currentEpoch", "startZkServer", "snapshot at NEWLEADER", "persist at NEWLEADER", "write currentEpoch",

@@ -21,7 +21,7 @@ __all__ = ["CommitTree", "FolderTree", "SourceTree", "commit_of", "git", "is_bar
 
 ROOTS = ("zookeeper-server/src/main/java", "src/java/main")  # from 3.5.5 and 3.4.14 on, and before
 BUILD_FILES = ("pom.xml", "build.xml")
-SERVER = "org/apache/zookeeper/server/quorum"  # what no other project has
+SERVER = "org/apache/zookeeper/server/quorum"  # a file that no other project has
 LARGEST = 1 << 20  # bytes of a file; ZooKeeper's largest is 150 KB
 MOST_FILES = 20_000  # ZooKeeper has about 1,000
 VERSION = re.compile(r"<artifactId>parent</artifactId>.*?<version>\s*([\w.\-]+)\s*</version>", re.DOTALL)

@@ -23,7 +23,7 @@ from zabspec.files import without_secrets
 
 LOG = logging.getLogger("pipeline")
 HERE = Path(__file__).parent
-JUDGED = ("violated", "held")  # a run whose premise was not reached says nothing of a rate
+JUDGED = ("violated", "held")  # a run that did not reach the premise does not count
 
 
 def main() -> None:

@@ -12,8 +12,7 @@ def junit_xml(result: Result) -> bytes:
     """Return the document.
 
     A violation is a failure with its trace; a missing verdict because the run was cut short is an error, so that it
-    does
-    not look like a success.
+    does not look like a success.
     """
     from xml.etree import ElementTree
 

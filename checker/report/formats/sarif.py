@@ -21,7 +21,7 @@ from checker.report.sources import from_top
 __all__ = ["FORMAT", "SCHEMA", "as_sarif", "sarif"]
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-ROOT = "%SRCROOT%"  # what code hosts take for the top of the repository
+ROOT = "%SRCROOT%"  # the name that code hosts use for the top of the repository
 LEVELS = ("error", "warning", "note", "none")
 MARKDOWN = re.compile(r"[\\`*_{}\[\]<>#|~]")  # what Markdown would read as anything but itself
 SURROGATES = re.compile("[\ud800-\udfff]")

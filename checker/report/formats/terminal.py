@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plain_text", "shown", "table", "text_of"]
 
-HEAD = "bold"  # how a terminal shows what columns are called
+HEAD = "bold"  # the style of column heads on a terminal
 Styled = list[tuple[str, str]]  # a line: pieces, each with its style
 
 
