@@ -39,9 +39,9 @@ __all__ = ["minimise"]
 def minimise(trace: Path, output: Path | None, search: float, page: Path | None) -> tuple[StatedResult, Files]:
     """Shorten a counterexample: fewer steps, faults, messages, transactions and processes.
 
-    What is left still breaks the same property. Then the explorer looks for a shorter one in what is left of the
-    question; if it gets through, none is shorter there. A run of --live in which somebody waits for ever is shortened
-    while it is fair and somebody still does.
+    The shortened run still violates the same property. Then the explorer searches the reduced configuration for a
+    shorter run; if it finishes, no shorter run exists there. A run of --live in which a process starves is shortened
+    while it stays fair and a process still starves.
     """
     request = MinimiseRequest(str(trace), str(output or ""), search)
     check_page(page, [trace, request.target])
