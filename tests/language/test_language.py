@@ -352,7 +352,7 @@ REJECTED: dict[str, tuple[str, str]] = {
     "pass\n", "cannot be compared"),
     "loop through an integer": ("def h(s: State, p: Node) -> None:\n    for k in s.x[p]:  # BAD\n        pass\n", "a sequence or a set, not"),
     "loop through a call": ("def h(s: State, p: Node) -> None:\n    for k in list(s.few[p]):  # BAD\n        "
-    "pass\n", "list\\(s.few\\[p\\]\\) is none"),
+    "pass\n", "list\\(s.few\\[p\\]\\) is not one"),
     "loop that moves": (
         "def h(s: State, p: Node) -> None:\n    k = 0\n    for v in s.acks[p][k]:  # BAD\n        k = 1\n",
         "k is assigned in the loop",
@@ -398,7 +398,7 @@ REJECTED: dict[str, tuple[str, str]] = {
     "empty return": ("def h(s: State, p: Node) -> int:\n    return  # BAD\n", "h must return a value"),
     "needless return": ("def h(s: State, p: Node) -> None:\n    return 1  # BAD\n", "declared to return nothing"),
     "returned type": ("def h(s: State, p: Node) -> bool:\n    return 1  # BAD\n", "a int is used where a bool is "
-    "wanted"),
+    "expected"),
     "message of no kind": (
         "def h(s: State, p: Node, m: AnyMessage) -> None:\n    s.x[p] = m.epoch  # BAD\n",
         "which message it is must be known before its epoch is read",
