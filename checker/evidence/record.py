@@ -78,8 +78,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the module as a program."""
     parser = argparse.ArgumentParser(prog="python -m checker.evidence.record", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--check", action="store_true", help="compute nothing")
-    parser.add_argument("--file", type=Path, default=store.RECORDED_FILE, help="instead of the package's file")
+    parser.add_argument("--check", action="store_true", help="Compute nothing.")
+    parser.add_argument(
+        "--file", type=Path, default=store.RECORDED_FILE, help="Use this file instead of the package's."
+    )
     given = parser.parse_args(arguments)
     left = stale(given.file)
     if given.check:

@@ -167,7 +167,8 @@ class LiveReport(Result):
             return f"VIOLATED: {self.starving[goal.name].sentence}"
         if verdict == NOT_REACHED:
             return (
-                f"premise not reached: {'nobody ever waits' if self.live.starts else 'there is no stabilization time'}"
+                f"premise not reached: "
+                f"{'no process ever waits' if self.live.starts else 'there is no stabilization time'}"
             )
         return "holds: no process starves" if verdict == HOLDS else "no verdict"
 

@@ -99,7 +99,7 @@ class RefinedModel(Model):
         if len(self.clauses) > MOST:
             raise ValueError(f"an exploration checks {MOST + 1} properties at once, and there are more clauses")
         clauses = tuple(
-            Property(CLAUSE + name, STATE, "zabspec/abstract", "its hypotheses are met", names[holds], names[met])
+            Property(CLAUSE + name, STATE, "zabspec/abstract", "its hypotheses are reached", names[holds], names[met])
             for name, (holds, met) in self.generated.clauses.items()
         )
         return (

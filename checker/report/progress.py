@@ -122,4 +122,4 @@ def outlook(levels: Sequence[int], waiting: int, rate: float) -> str:
         return ""
     factor = max(b / a for a, b in pairwise(last))
     left = round(waiting * factor / (1 - factor))
-    return f"; if levels go on shrinking, at most about {left:,} more, {left / max(rate, 1e-9):,.0f} s"
+    return f"; if levels keep shrinking, at most about {left:,} more, {left / max(rate, 1e-9):,.0f} s"

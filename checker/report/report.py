@@ -215,7 +215,7 @@ class Report(Result):
             return NEVER_FALSE if p.name in self.never_false else f"premise not reached{BOUNDS}"
         if p.name in r.violations:
             return "no verdict: its counterexample does not replay"
-        seen = f", premise met at {r.depth_of(r.witnessed[p.name])}" if p.name in r.witnessed else ""
+        seen = f", premise reached at {r.depth_of(r.witnessed[p.name])}" if p.name in r.witnessed else ""
         if self.whole_depth < 0:
             return "no verdict: nothing was explored"
         return f"no verdict: not violated to depth {self.whole_depth}{seen}"

@@ -216,7 +216,7 @@ def text_of(
     out += [f"Node == {{{', '.join(nodes)}}}", *([] if symmetric else ["NOBODY == -1"]), ""]
     out += quorums_of(c)
     out += [f"{word} == {value}" for word, value in sorted(made.enumerated.items(), key=lambda x: (x[1], x[0]))]
-    out += ["", "\\* A record of all there is: an operator below takes it, and gives back the one after what it does."]
+    out += ["", "\\* A record of all there is: an operator below takes it, and returns the one after its effect."]
     out += [f"VARIABLE {ROOT}"]
     carried = [made.layout.fields[name] for name in sorted(made.carried)]
     out += [f"\\*   {f.name}: {f.doc}" for f in (*state, *carried)]

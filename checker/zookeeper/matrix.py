@@ -70,9 +70,12 @@ class Cell:
 
 
 def repairs_of(row: Row) -> tuple[str, ...]:
-    """Return every known fix beside a row's own: none that contains it, or is contained in it."""
+    """Return every known fix beside a row's own: none that contains it, or is contained in it.
+
+    1413 is none where a leader's log is read for a learner: it brought that reading (3.5.0).
+    """
     variants = PROTOCOLS[PROTOCOL].variants
-    out = dict.fromkeys((*row.others, *FURTHER))
+    out = dict.fromkeys((*row.others, *(name for name in FURTHER if name != "1413" or "walk" not in row.settings)))
     for fix in row.fix:
         near = {name for name in out if fix in variants[name].over or name in variants[fix].over or name == fix}
         out = {name: None for name in out if name not in near}

@@ -234,8 +234,9 @@ ROWS = (
     ),
     Row(
         "forward", "3.4.14", others(also=("4394", "107")), ("forward",), "trees-agree",
-        "Behind a SNAP that ends before what the follower said, LearnerHandler.run forwards only what comes after "
-        "that; the follower never applies what lies between, and goes on with what comes next.",
+        "After a SNAP that ends before the zxid that the follower reported, LearnerHandler.run forwards only what "
+        "comes after that zxid; the follower never applies the transactions in between, and continues with the next "
+        "ones.",
         "l.2.1: a leader sends its whole history",
         {"crashes": 1, "losses": 0, "elections": 1, "proposals": 2}, 43, 37, True, "", "",
     ),
@@ -332,7 +333,7 @@ ROWS = (
 NOT_FOUND = {
     "2678": "it makes other bugs possible, but is not a bug by itself",
     "3642": "with the two proposals that it needs, a minute was not enough",
-    "3104": "a SNAP is one step in this model, not streamed while commits go on",
+    "3104": "a SNAP is one step in this model, not streamed during commits",
     "1549": "it is 1558 and 4837",
     "1653": "it is 2354 on 3.4, fixed in 3.4.6",
     "4352": "its mechanism is unknown",

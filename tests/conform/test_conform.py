@@ -293,6 +293,19 @@ def test_a_transfer_takes_two_steps(tmp_path: Path) -> None:
     carried = where(lines, kind="PROPOSAL", zxid=zxid, connection=connection)
     slow = asked(tmp_path, lines)
     assert slow.verdict == EXPLAINED, slow.reasons
+    proposal, commit = lines[carried : carried + 2]
+    uptodate = where(
+        lines, kind="UPTODATE", connection=connection
+    )  # a COMMIT might come behind NEWLEADER, not behind it
+    for tampered, place in (
+        ([commit, proposal], carried),
+        ([proposal], uptodate - 1),
+        ([proposal, proposal], carried + 1),
+    ):
+        wrong = asked(tmp_path, [*lines[:carried], *tampered, *lines[carried + 2 :]])
+        assert wrong.verdict == NOT_EXPLAINED
+        assert wrong.at is not None
+        assert wrong.at.number == place + 1
     transfer = lines[carried : carried + 2]
     assert [x["kind"] for x in transfer] == ["PROPOSAL", "COMMIT"]
     del lines[carried : carried + 2]

@@ -216,7 +216,7 @@ def test_an_outlook_is_given_only_where_levels_shrink() -> None:
     assert outlook([1, 10, 100, 1000], 500, 10) == ""
     assert outlook([1, 1000, 500], 250, 10) == ""
     assert outlook([1, 1000, 500, 600, 200], 90, 10) == ""
-    assert outlook([8000, 4000, 2000, 1000], 1000, 100) == "; if levels go on shrinking, at most about 1,000 more, 10 s"
+    assert outlook([8000, 4000, 2000, 1000], 1000, 100) == "; if levels keep shrinking, at most about 1,000 more, 10 s"
 
 
 def test_a_line_now_and_then_where_there_is_no_terminal(

@@ -221,7 +221,7 @@ met = 0  # premises met in the runs of the protocol itself
 
 @pytest.mark.slow
 @settings(
-    max_examples=much(1500, 700),
+    max_examples=much(1500, 350),
     deadline=None,
     derandomize=True,
     database=None,

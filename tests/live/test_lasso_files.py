@@ -78,7 +78,7 @@ def test_a_lasso_is_saved_read_and_replayed(saved: Path) -> None:
     assert replay(there).lasso == lasso
     result = asked("replay", str(saved))
     assert result.exit_code == 0, result.output
-    said = f"the run is fair, and served is not reached: p1 waits for ever while steps {lasso.loop + 1} to {steps} are"
+    said = f"the run is fair, and served is not reached: p1 starves while steps {lasso.loop + 1} to {steps} are"
     assert said in unfolded(result)
     assert json.loads(asked("replay", "--json", str(saved)).output)["lasso"]["loop"] == lasso.loop
 
@@ -163,7 +163,7 @@ def test_pictures_and_other_formats_show_the_moment_and_the_loop(saved: Path) ->
     there = read_trace(saved)
     assert there.lasso is not None
     assert there.lasso.loop is not None
-    assert "served is not reached: p1 waits for ever while steps" in to_text(there)
+    assert "served is not reached: p1 starves while steps" in to_text(there)
     assert "-- stabilization time: from here on there is no fault" in to_text(there)
     assert json.loads(to_itf(there))["loop"] == there.lasso.loop
     mermaid = to_mermaid(there).splitlines()

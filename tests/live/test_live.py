@@ -294,7 +294,7 @@ def test_a_lock_of_ones_own_serves_and_one_that_forgets_does_not(
     )
     result = asked("--protocol", "forgets.py", cwd=tmp_path)
     assert result.exit_code == 1, result.output
-    assert "served is not reached: p1 waits for ever" in result.output
+    assert "served is not reached: p1 starves" in result.output
     trace = read_trace(tmp_path / "zabcheck-forgets-served.trace.json")
     monkeypatch.chdir(tmp_path)
     verify(trace)

@@ -113,7 +113,7 @@ REFUSED = {
     "copied": ([EACH, "    j = k", "    if at(s, j):", "        return False", "return True"], "k is a place"),
     "swapped": (
         ["j = 0", EACH, "    if at(s, j):", "        return False", "    j = k", "return True"],
-        "is no place|is a place",
+        "is not a place|is a place",
     ),
     "half": (
         ["for k in range(len(s.in_flight) - 1):", f"{VOTES}:", "        return False", "return True"],
@@ -138,11 +138,11 @@ REFUSED = {
     "a_number": ([EACH, "    if k == 0 and at(s, k):", "        return False", "return True"], "k is a place"),
     "chosen": (
         [EACH, "    if at(s, k if k != 1 else 0):", "        return False", "return True"],
-        "is a place|no place",
+        "is a place|not a place",
     ),
     "left_behind": (
         ["k = 0", EACH, "    if at(s, k):", "        break", "return k == 0"],
-        "k is a place in s.in_flight, and has another value",
+        "k is a place in s.in_flight, but has another value",
     ),
     "first_kept": (
         [

@@ -218,5 +218,5 @@ def test_drift_without_a_clock_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "none.py"
     ring = (EXAMPLES / "token_ring.py").read_text(encoding="utf-8")
     path.write_text(ring.replace("    __name__,\n", "    __name__,\n    drift=1,\n"), encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"none.py:\d+: drift=1, and there is no clock"):
+    with pytest.raises(ConfigError, match=r"none.py:\d+: drift=1, but there is no clock"):
         _ = Model(Configuration(str(path))).parts

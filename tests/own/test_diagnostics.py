@@ -117,7 +117,7 @@ CASES = {
         "def low(",
         "def judge(",
         "@safety(witness=somebody_up)",
-        "judge is a word of the expl",
+        "judge is a name of the expl",
     ),
     "property of the world": (
         "def low(",
@@ -160,7 +160,7 @@ CASES = {
         "there is no flag --upps that could widen the range of level",
     ),
     "flag of a message": ("Int(0, 3)})]", 'Int(0, 3, "ups")})]', '"by"', "there is no flag ups that could widen"),
-    "no kind": (LEVEL, LEVEL.replace("Int(0, 3)", "7"), None, "field level is of 7, which is no kind"),
+    "no kind": (LEVEL, LEVEL.replace("Int(0, 3)", "7"), None, "field level is of 7, which is not a kind"),
     "too much room": (
         "Int(0, 9), 3)",
         "Int(0, 9), 300)",

@@ -130,7 +130,7 @@ WRONG = (
     ("s.coordinates[p] = False\n", "s.coordinates[0] = False\n", r":\d+: a handler touches its own process only"),
     (GHOST, GHOST.replace("phase[p] == WORKING", "outcome[p] == 0"), r":\d+: a handler may not read ghost"),
     ("WORKING, PREPARED,", "PREPARED, WORKING,", r": WORKING is 1 in the file, and number 0 of phase"),
-    ('budget="begins"', 'budget="starts"', r":\d+: begin spends 'starts', which is no budget"),
+    ('budget="begins"', 'budget="starts"', r":\d+: begin spends 'starts', which is not a budget"),
     ("PROTOCOL = declare(\n    __name__,", "PROTOCOL = dict(\n", "declares no protocol"),
     ("enough(s: State, p: Node) -> bool:", "enough(s: State, p: Node) -> bool", r":\d+: this is not Python"),
     ("s.agreed[p].add(source)", "s.agreed[p].add(sauce)", r":\d+: sauce is neither"),
@@ -216,15 +216,15 @@ WRONG = (
     (FIELDS, f'{FIELDS} volatile("coordinates", Bool(), ""),', r": field coordinates: it is declared twice"),
     (FIELDS, f'{FIELDS} volatile("key", Bool(), ""),', r": field key: a state has one"),
     (FIELDS, f'{FIELDS} volatile("no", Int(0, -1), ""),', r": field no has no values: 0\.\.-1"),
-    (FIELDS, f'{FIELDS} volatile("big", Int(0, 2**70), ""),', r": field big takes 71 bits"),
-    (FIELDS, f'{FIELDS} volatile("what", int, ""),', r": field what is of .* which is no kind"),
+    (FIELDS, f'{FIELDS} volatile("big", Int(0, 2**70), ""),', r": field big needs 71 bits"),
+    (FIELDS, f'{FIELDS} volatile("what", int, ""),', r": field what is of .* which is not a kind"),
     ('"yes": Bool()', '"at": Bool()', r": field of VOTE at: every message has one"),
     ('Message("PREPARE", {})', 'Message("VOTE", {})', r": message VOTE: it is declared twice"),
     # slips of the pen
     (
         NO_LOOK,
         f"{NO_LOOK}    s.phase[p] == WORKING\n",
-        r":\d+: .*nothing takes s.phase\[p\] == WORKING \(is a `return`",
+        r":\d+: .*the value of s.phase\[p\] == WORKING is unused \(is a `return`",
     ),
     (
         'MessageName("PREPARE")',
@@ -485,9 +485,9 @@ def test_a_table_of_what_it_shows_is_judged_by_its_text(written, tmp_path: Path)
     code, said = judged([*rows[:-1], {**rows[-1], "field.commit": None}])
     assert (code, "is open from row" in said) == (3, True)
     code, said = judged([*rows, {**rows[-1], "kind": "delivered"}])
-    assert (code, "delivered is no observation" in said) == (2, True)
+    assert (code, "delivered is not an observation" in said) == (2, True)
     code, said = judged([*rows, {**rows[-1], "process": 3}])
-    assert (code, "which is no Node" in said) == (2, True)
+    assert (code, "which is not a Node" in said) == (2, True)
     code, said = judged(rows[:1])
     assert (code, re.search(r"agreement +0 +1 ", said) is not None) == (0, True)
     path.write_text(TEXT + "\n", encoding="utf-8")

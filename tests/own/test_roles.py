@@ -144,7 +144,7 @@ REFUSED: list[tuple[str, str, str]] = [
     ("if s.owner[p] == NOBODY:", "if s.owner[p] == p:", "they are never equal"),
     ("is_quorum(s, s.served_by[c], Server)", "is_quorum(s, s.served_by[c], Client)", "takes processes of role client"),
     ("is_quorum(s, s.served_by[c], Server)", "is_quorum(s, s.served_by[c])", "with roles give the role"),
-    ("any_of(s, Server), ASK", "only(s, Server), ASK", "is of a role with one process, and --server is 2"),
+    ("any_of(s, Server), ASK", "only(s, Server), ASK", "needs a role with one process, and --server is 2"),
     ("processes(s, Server)", "processes(s, Serving)", "Serving is not a role; there are Client, Server"),
     ("q in s.served_by[c] and", "is_a(s, any_process(s), Client) and", "is_a takes a process that has a name"),
     ('NewType("Server", Node)', 'NewType("Serve", Node)', 'Server = NewType("Server", Node)'),
@@ -208,7 +208,7 @@ SIZES = [
     ({"budgets": "client=7"}, "--client 7 and --server 2 are 9 processes: a model has at most 7"),
     ({"budgets": "client=0"}, "--client must be 1 to 7, not 0"),
     ({"quorums": "weights 1,1,1,1"}, "--quorums is not for"),
-    ({"budgets": "client=3", "roles": "client=2,server=2"}, "the roles are client=3,server=2 by the budgets"),
+    ({"budgets": "client=3", "roles": "client=2,server=2"}, "by the budgets the roles are client=3,server=2"),
 ]
 
 
@@ -269,7 +269,7 @@ def test_sentences_of_other_verdicts_name_processes_by_roles(tmp_path: Path) -> 
     assert re.search(r"owned +violated at tick 0 +server1\.\n", told)
     waits = Lasso("comes", "Servers wait.", path, 2, None, 0, None)
     found = Starving(Configuration(path), (), waits, None)  # type: ignore[arg-type]
-    assert found.sentence.startswith("server1 waits for ever after 0 steps")
+    assert found.sentence.startswith("server1 starves after 0 steps")
 
 
 WAITS = """
@@ -283,9 +283,9 @@ def is_served(s: State, p: {kind}) -> bool:
 @pytest.mark.parametrize(
     ("kind", "waits", "second", "said"),
     [
-        ("Client", "not s.seen[p]", "violated", "VIOLATED: client1 waits for ever"),
-        ("Node", "is_a(s, p, Server)", "violated", "VIOLATED: server1 waits for ever"),
-        ("Client", "is_a(s, p, Server)", "held", "premise not reached: nobody ever waits"),
+        ("Client", "not s.seen[p]", "violated", "VIOLATED: client1 starves"),
+        ("Node", "is_a(s, p, Server)", "violated", "VIOLATED: server1 starves"),
+        ("Client", "is_a(s, p, Server)", "held", "premise not reached: no process ever waits"),
     ],
 )
 def test_a_progress_property_takes_a_role(kind: str, waits: str, second: str, said: str, tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_every_row_is_whole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"), [("ZK-1", "there is no row ZK-1"), ("ZOOKEEPER-3104", "not streamed while commits go on")]
+    ("given", "said"), [("ZK-1", "there is no row ZK-1"), ("ZOOKEEPER-3104", "not streamed during commits")]
 )
 def test_a_row_that_there_is_not(given: str, said: str) -> None:
     ended = CliRunner().invoke(main, ["zookeeper", given])

@@ -222,7 +222,7 @@ def test_rows_and_releases_that_there_are_not_are_refused(tmp_path: Path) -> Non
     with pytest.raises(RequestError, match=r"9\.9\.9"):
         residue.answer(residue.ResidueRequest("9.9.9"))
     (tmp_path / "m").write_text("{}\n")
-    with pytest.raises(RequestError, match=":1 is no cell of the matrix"):
+    with pytest.raises(RequestError, match=":1 is not a valid cell of the matrix"):
         list(matrix.answer(matrix.MatrixRequest(str(tmp_path / "m"))))
     with pytest.raises(RequestError, match=r"^there is no run of ZK-9999 to play"):
         reenact.answer(reenact.ReenactRequest(trace="ZK-9999"))

@@ -45,7 +45,7 @@ from zabspec.model import Model
 from zabspec.quorums import system_of
 
 FAST = (17, 201, 204)
-MORE = tuple(range(200, 208 if os.environ.get("ZABCHECK_EVERY") else 206))
+MORE = tuple(range(200, 208)) if os.environ.get("ZABCHECK_EVERY") else (200, 203, 205)
 UNSEEN = 60237  # a search with ample sets visits less of its states
 
 
@@ -412,7 +412,7 @@ def test_symmetry_that_walks_switch_off_is_a_difference(
 def test_beside_a_property_of_messages_others_are_judged(tmp_path: Path) -> None:
     """Stuttering receipts are left out where those properties are judged that do not look at the mail."""
     path = tmp_path / "random.py"
-    for seed in range(300):
+    for seed in range(94, 300):  # of those below none is over ordered connections
         made = protocol(seed)
         if "def claim_of_round(" in made.text and made.request["network"] == "ordered":
             path.write_text(made.text)

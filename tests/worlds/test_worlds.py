@@ -99,7 +99,7 @@ def test_every_variant_has_the_same_successors(variant: str) -> None:
     configuration = shown("zab")[variant].configuration
     code = compiled(configuration, True)
     source = random.Random(7)
-    for _ in range(6):
+    for _ in range(much(6, 3)):
         assert_alike(code, configuration, source, 40)
 
 

@@ -326,7 +326,7 @@ class Chaos:
         if kills:
             self.kill(n)
         self.servers[n].stall(False)
-        self.recorder.note("note", message=f"the disk of server {n} goes on")
+        self.recorder.note("note", message=f"the disk of server {n} continues")
         if kills:
             self.start(n)
 

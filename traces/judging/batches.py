@@ -352,7 +352,7 @@ def numbered_why(found: int | None, wanted: int) -> str:
         return "column 'row' is null in a row of it"
     if found < wanted:
         return f"its row {found:,} is there more than once, or numbers in column 'row' are below 0"
-    return f"its row {wanted:,} is missing: column 'row' goes on with {found:,}"
+    return f"its row {wanted:,} is missing: column 'row' continues with {found:,}"
 
 
 def untimed(table: pa.Table, starts: Any) -> dict[int, str]:

@@ -56,33 +56,33 @@ MAPPING: dict[str, Row] = {
         "leader_learns",
     ),
     "sync thread": Row(
-        "SyncRequestProcessor, held before it appends the transaction, goes on",
+        "SyncRequestProcessor, held before it appends the transaction, continues",
         "the record in log.*; the ACK on the link", "sync_thread",
     ),
     "sync thread of an earlier term": Row(
-        "the old SyncRequestProcessor, held since its term ended, goes on", "the record in log.*", "stale_thread",
+        "the old SyncRequestProcessor, held since its term ended, continues", "the record in log.*", "stale_thread",
     ),
     "log write fails": Row(
-        "SyncRequestProcessor goes on, and what it writes to log.* fails with ENOSPC", VOTE, "log_fails",
+        "SyncRequestProcessor continues, and its write to log.* fails with ENOSPC", VOTE, "log_fails",
     ),
     "commit thread": Row(
-        "CommitProcessor, held before it takes what is committed, goes on", "srvr: Zxid", "commit_thread",
+        "CommitProcessor, held before it takes what is committed, continues", "srvr: Zxid", "commit_thread",
     ),
     "snapshot at NEWLEADER": Row(
-        "the main thread, held where it opens snapshot.*, goes on", "the file snapshot.*", "snapshot",
+        "the main thread, held where it opens snapshot.*, continues", "the file snapshot.*", "snapshot",
     ),
     "persist at NEWLEADER": Row(
-        "the main thread, held where it first touches log.*, goes on",
+        "the main thread, held where it first touches log.*, continues",
         "the records in log.*; where the release hands them to the sync thread, nothing on the disk", "persist",
     ),
     "write currentEpoch": Row(
-        "the main thread, held where it opens currentEpoch.tmp, goes on", "the file currentEpoch", "write_epoch",
+        "the main thread, held where it opens currentEpoch.tmp, continues", "the file currentEpoch", "write_epoch",
     ),
     "acknowledge NEWLEADER": Row(
-        "the main thread, held where it sends, goes on", "ACK(<e,0>) on the link", "acknowledge",
+        "the main thread, held where it sends, continues", "ACK(<e,0>) on the link", "acknowledge",
     ),
     "write own currentEpoch": Row(
-        "the leader's main thread, held where it opens currentEpoch.tmp, goes on", "the file currentEpoch",
+        "the leader's main thread, held where it opens currentEpoch.tmp, continues", "the file currentEpoch",
         "write_epoch",
     ),
     "startZkServer": Row(

@@ -191,12 +191,12 @@ class Agreement:
         right = {n: self.replays[n].right_at(zxid) for n in names if n in self.replays}
         bad = [n for n in names if right.get(n) is False]
         if bad and len(bad) < len(names) and all(right.get(n) for n in names if n not in bad):
-            return bad, f"replaying its digests says that {' and '.join(bad)} {'is' if len(bad) == 1 else 'are'} wrong"
+            return bad, f"replaying its digests shows that {' and '.join(bad)} {'is' if len(bad) == 1 else 'are'} wrong"
         groups = sorted(groups, key=len, reverse=True)
         if len(groups[0]) > sum(len(g) for g in groups[1:]):
             bad = [n for g in groups[1:] for n in g]
             return bad, f"{' and '.join(groups[0])} agree against {' and '.join(bad)}"
-        return [], "nothing says which is right"
+        return [], "no file shows which is right"
 
     # --- epochs --------------------------------------------------------------------------------------
 
@@ -224,10 +224,10 @@ class Agreement:
         good = {preds[n] for n, r in right.items() if r}
         bad = {preds[n] for n, r in right.items() if r is False}
         if len(good) == 1 and bad and not good & bad:
-            return good.pop(), "replaying the digests says so"
+            return good.pop(), "as replaying the digests shows"
         count = sorted(((list(preds.values()).count(p), p) for p in set(preds.values())), reverse=True)
         if count[0][0] > sum(c for c, _ in count[1:]):
-            return count[0][1], f"{count[0][0]} of {len(preds)} histories say so"
+            return count[0][1], f"as {count[0][0]} of {len(preds)} histories show"
         top = max(preds.values())
         low = min(preds.values())
         if self.on_quorum(self.next_logged(low), first):
@@ -251,7 +251,7 @@ class Agreement:
             name = max(preds, key=lambda n: preds[n])
             zxid = self.next_logged(low)
             held = locate(self.named(name), zxid, self.reader)
-            what = f"what {zxid_text(first)} follows on: {said}; nothing says which is right"
+            what = f"what {zxid_text(first)} follows: {said}; no file shows which is right"
             file = self.named(name).logs[held.file].name if held else ""
             self.findings.append(Finding("EPOCH_BOUNDARY", VIOLATION, what, "", file, held.place if held else -1, zxid,
                                          preds[name], list(preds)))  # fmt: skip
@@ -260,9 +260,9 @@ class Agreement:
             if pred != right:
                 self.wrong.add((name, first))
             if pred < right:
-                self.lost(name, claims[name], right, f"what {zxid_text(first)} follows on: {said}; {why}")
+                self.lost(name, claims[name], right, f"what {zxid_text(first)} follows: {said}; {why}")
             elif pred > right:
-                self.kept(name, right, pred, first, f"what {zxid_text(first)} follows on: {said}; {why}")
+                self.kept(name, right, pred, first, f"what {zxid_text(first)} follows: {said}; {why}")
 
     def lost(self, name: str, run: TransactionRun, right: int, why: str) -> None:
         server = self.named(name)
@@ -315,7 +315,7 @@ class Agreement:
                 if having and not server.has(lo):
                     what = f"{', '.join(having)} {'have' if len(having) > 1 else 'has'} {zxid_text(lo)}"
                     what += "" if lo == hi else f"..{zxid_text(hi)}"
-                    what += f", and this server's log goes on without{unread(server, run)}"
+                    what += f", and this server's log continues without{unread(server, run)}"
                     file = server.file_of(run).name
                     finding = Finding("MISSING", VIOLATION, what, server.name, file, run.place, lo, hi)
                     held = locate(self.named(having[0]), lo, self.reader)
@@ -347,7 +347,7 @@ class Agreement:
             past = [s.name for s in self.servers if s.top >> 32 > epoch]
             held = locate(holders[0], zxid, self.reader)
             what = f"{', '.join(s.name for s in holders)} have logged {zxid_text(zxid)}..{zxid_text(last)}, "
-            what += f"a quorum, and the histories of {', '.join(past)} go on past epoch {epoch} without"
+            what += f"a quorum, and the histories of {', '.join(past)} continue past epoch {epoch} without"
             file, place = (holders[0].logs[held.file].name, held.place) if held else ("", -1)
             self.findings.append(Finding("COMMITTED_LOST", VIOLATION, what, "", file, place, zxid, last, past))
 

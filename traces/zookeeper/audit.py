@@ -429,7 +429,7 @@ def conclude(
             )
         )
     if written:
-        what = f"{written:,} transactions are written differently and say the same"
+        what = f"{written:,} transactions are written differently and have the same effect"
         found.append(Finding("ENCODING", NOTE, what))
     ahead = look_ahead(servers, quorums, ends, found, release) if forecast else None
     if ahead is not None and ahead.losing and not any(f.severity in (VIOLATION, DANGER) for f in found):
@@ -454,28 +454,30 @@ def look_ahead(
         if f.code in ("SAME_MYID", "NOT_ONE_ENSEMBLE"):
             return Forecast(release, f.sentence)
         if own and (f.code == "UNREADABLE" or (f.severity == VIOLATION and f.code not in TOLD_BY_START)):
-            return Forecast(release, f"{f.code} {f.place}: what a server makes of such files is not known".strip())
+            return Forecast(release, f"{f.code} {f.place}: how a server treats such files is unknown".strip())
         if own and f.code in HIDING and f.severity != NOTE:
-            return Forecast(release, f"{f.code} {f.place}: its history may go on unseen".strip())
+            return Forecast(release, f"{f.code} {f.place}: its history may continue unseen".strip())
     ensemble, certain = quorums.at(newest), all(myid_of(s.directory) >= 0 for s in voters)
     if ensemble is None and len(servers) == 1:
-        return Forecast(release, "one server was given, and nothing says who votes (--config does)")
+        return Forecast(release, "one server was given, but not which servers vote (use --config)")
     moved = [s.name for s in servers if not unchanged(s, Server(listed(s.directory), s.logs, s.snapshots))]
     stamps = [(f.path, f.stamp) for s in servers for f in s.logs]
     stamps += [(x.path, x.stamp) for s in servers for x in s.snapshots]
     if moved or not all(same_stamp(path, stamp) for path, stamp in stamps):
-        return Forecast(release, f"{', '.join(moved) or 'a server'} changed its files while they were read: it runs")
+        return Forecast(
+            release, f"{', '.join(moved) or 'a server'} changed its files while they were read: it is running"
+        )
     told = told_to_observer(servers, quorums)
     if told[0] > max((s.top for s in voters), default=0):
-        return Forecast(release, f"no server that votes has {zxid_text(told[0])}, which may have been acknowledged")
+        return Forecast(release, f"no voting server has {zxid_text(told[0])}, which may have been acknowledged")
     doubted, applied = doubted_servers(voters, found), max(applied_by_snapshot(voters), told)[0]
     out = forecast_of(voters, quorums.numbers, ensemble, ends, release, doubted, applied, certain)
-    taken = [f"these {len(voters)} servers are all that vote (--config says who does)"] if ensemble is None else []
-    taken += [] if certain else ["ids are not known (there is no file myid): of equal votes anybody's may win"]
+    taken = [f"these {len(voters)} servers are all that vote (--config lists the voters)"] if ensemble is None else []
+    taken += [] if certain else ["ids are unknown (there is no file myid): any of several equal votes may win"]
     absent = set(ensemble.participants) - set(quorums.numbers.values()) if ensemble is not None else set()
     if absent:
         named = ", ".join(map(str, sorted(absent)))
-        taken.append(f"server {named}, which was not given, is not started: what starts with it come to is not told")
+        taken.append(f"server {named}, which was not given, is not started: starts with it are not forecast")
     out.taken = "; ".join(taken)
     return out
 
@@ -488,7 +490,7 @@ def can_be_lost(ahead: Forecast) -> Finding:
         what += f"begin epoch {first.epoch} again, of which {', '.join(first.again)} has transactions"
         return Finding("CAN_BE_LOST", DANGER, what, servers=first.started)
     lo, hi = (first.loses or first.may_lose)[0]
-    what += f"go on without {zxid_text(lo)}..{zxid_text(hi)}, which may have been acknowledged"
+    what += f"continue without {zxid_text(lo)}..{zxid_text(hi)}, which may have been acknowledged"
     return Finding("CAN_BE_LOST", DANGER, what, "", "", -1, lo, hi, first.started)
 
 
@@ -532,13 +534,14 @@ def hold_back(servers: list[Server], found: list[Finding], quorum: Quorums) -> b
 def unconcluded(found: Audit) -> list[str]:
     """Return, as sentences, what these directories cannot tell."""
     out = [
-        "which of the last transactions were committed: what a quorum has logged may have been, and no file says more"
+        "which of the last transactions were committed: those that a quorum has logged may have been; no file shows "
+        "more"
     ]
     if any(f.code in ("PURGED", "GAP_UNKNOWN") for f in found.findings):
-        out.append("what was purged: nothing is known of transactions before the oldest log and snapshot")
+        out.append("what was purged: transactions before the oldest log and snapshot are unknown")
     out.append("what TRUNC has removed from a log, and when clients saw what")
     if any(f.code == "NO_DIGESTS" for f in found.findings):
-        out.append("who is wrong where two servers differ and there is no majority: there are no digests")
+        out.append("which server is wrong if two differ and there is no majority: there are no digests")
     if found.too_few:
         given = f"the {len(found.servers)} servers given are" if len(found.servers) > 1 else "the server given is"
         out.append(f"whether what was acknowledged is on a quorum of disks: {given} no quorum of those that vote")

@@ -103,7 +103,7 @@ class Disks:
         """Return the assumption about observers as a phrase; empty if it is known who votes, or makes no difference."""
         if not self.quorum.all_given(zxid) or len(self.servers) <= 3:
             return ""
-        return f"unless some of these {len(self.servers)} servers are observers (--config says who votes), "
+        return f"unless some of these {len(self.servers)} servers are observers (--config lists the voters), "
 
     # --- epoch-has-its-history -------------------------------------------------------------------
 
@@ -120,7 +120,7 @@ class Disks:
             self.doubted.add(s.name)
             first = max(s.top + 1, self.agreement.next_logged(s.top) or needed)
             has = zxid_text(s.top) if s.top else "nothing"
-            what = f"currentEpoch says {epoch}, and its history ends with {has}: {why}; {HOT}, this server has joined "
+            what = f"currentEpoch is {epoch}, and its history ends with {has}: {why}; {HOT}, this server has joined "
             what += f"epoch {epoch} and lost, or never stored, what came before it"
             self.add("EPOCH_AHEAD", DANGER, what, s.name, "currentEpoch", min(first, needed), needed)
 
@@ -128,7 +128,7 @@ class Disks:
         """Return the last transaction that an epoch is known to have begun with, and the evidence."""
         end = max((z for e, z in ends.items() if e < epoch), default=0)
         if end > s.top:
-            return end, f"the histories of others went on from {zxid_text(end)}"
+            return end, f"the histories of others continued from {zxid_text(end)}"
         saved = [
             (x.zxid, f"{t.name}'s {x.name} was there before it")
             for t in self.voters
@@ -162,7 +162,7 @@ class Disks:
             first = min((max(end + 1, lo) for lo, hi in s.seen if hi > end), default=s.top)
             others = ", ".join(t.name for t in self.servers if t.top >> 32 > epoch)
             tail = f"{zxid_text(first)}..{zxid_text(s.top)}"
-            what = f"the histories of {others} go on from {zxid_text(end)} without {tail}"
+            what = f"the histories of {others} continue from {zxid_text(end)} without {tail}"
             if epoch_value(s) > epoch:
                 self.doubted.add(s.name)
                 what += f", with which this server's history ends though it has joined epoch {epoch_value(s)}"
@@ -214,7 +214,7 @@ class Disks:
                 continue
             if self.quorum.with_absent(names | doubted, top):
                 others = sorted(doubted - names)
-                why = f"{', '.join(others)} may have had it, and cannot say: replaced, set back or damaged"
+                why = f"{', '.join(others)} may have had it, but that is unknown: replaced, set back or damaged"
                 self.last_copy(top, holders, why if others else "not every server was given")
                 return
 
@@ -239,7 +239,7 @@ def applied_by_snapshot(servers: Sequence[Server]) -> tuple[int, str]:
     for s in servers:
         for x in s.snapshots:
             if x.usable and x.zxid & LOW and any(r.lo <= x.zxid < r.hi for r in s.runs):
-                why = f"{s.name}'s {x.name} was written while its epoch went on: what it holds was applied"
+                why = f"{s.name}'s {x.name} was written during its epoch: its content was applied"
                 out = max(out, (x.zxid, why))
     return out
 
@@ -253,7 +253,7 @@ def told_to_observer(servers: Sequence[Server], quorum: Counting) -> tuple[int, 
     out = (0, "")
     for s in servers:
         if s.top and quorum.observes(s.name, s.top) and epoch_value(s) == s.top >> 32:
-            out = max(out, (s.top, f"{s.name}, an observer, has it, and is told of what is committed alone"))
+            out = max(out, (s.top, f"{s.name}, an observer, has it, and an observer only receives what is committed"))
     return out
 
 

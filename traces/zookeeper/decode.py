@@ -45,7 +45,7 @@ class Bytes:
             Broken: there are fewer.
         """
         if count < 0 or self.at + count > len(self.data):
-            raise Broken(f"{count} bytes are said to follow, and there are {len(self.data) - self.at}")
+            raise Broken(f"{count} bytes should follow, but there are {len(self.data) - self.at}")
         self.at += count
         return self.data[self.at - count : self.at]
 

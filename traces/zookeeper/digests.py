@@ -35,14 +35,14 @@ def digest_findings(
         if replay is None:
             continue
         if server.records and not replay.checked and replay.applied:
-            what = f"{replay.applied:,} transactions replayed, and none says a digest"
+            what = f"{replay.applied:,} transactions replayed, and none has a digest"
             out.append(Finding("NO_DIGESTS", NOTE, what, server.name))
         for episode in replay.episodes:
             cause = caused(server, episode, found)
             if cause is not None:
                 cause.evidence.setdefault("digests", told(episode))
             elif shared(server, episode, servers, replays):
-                what = f"it says {episode.wanted:#x}, and every server's tree has {episode.found:#x}"
+                what = f"it has {episode.wanted:#x}, but every server's tree has {episode.found:#x}"
                 out.append(at_episode("DIGEST_SHARED", WARN, what, server, episode, show_data))
             else:
                 out.append(at_episode("DIGEST_MISMATCH", VIOLATION, told(episode), server, episode, show_data))
@@ -52,7 +52,7 @@ def digest_findings(
 def told(episode: Episode) -> str:
     end = f", until {zxid_text(episode.healed)}" if episode.healed else ", to the end"
     return (
-        f"from {zxid_text(episode.zxid)} on the log says {episode.wanted:#x} and this server's tree has "
+        f"from {zxid_text(episode.zxid)} on the log has {episode.wanted:#x}, but this server's tree has "
         f"{episode.found:#x}{end}"
     )
 
@@ -113,7 +113,7 @@ def snapshot_digests(server: Server, replay: Replayed) -> list[Finding]:
         said = replay.captured.get(s.digest_zxid)
         word = (1 << 64) - 1
         if said is not None and said[2] and said[0] != s.digest & word:
-            what = f"it says {s.digest & word:#x} of the tree at {zxid_text(s.digest_zxid)}, "
+            what = f"it has {s.digest & word:#x} for the tree at {zxid_text(s.digest_zxid)}, "
             what += f"which the log gives {said[0]:#x}"
             out.append(Finding("SNAPSHOT_DIGEST", VIOLATION, what, server.name, s.name, -1, s.digest_zxid))
     return out
@@ -240,8 +240,10 @@ def side_by_side(
     first = min((f.zxid for f in mine if f.zxid >= 0), default=-1)
     others = [s.name for s in servers if s.name not in accused]
     since = f" from {zxid_text(first)} on" if first >= 0 else ""
-    what = f"the trees of {', '.join(accused)}, a quorum, are{since} not as the digests in the logs say, and those of "
-    what += f"{', '.join(others)} are: which of them is right no file says"
+    what = (
+        f"the trees of {', '.join(accused)}, a quorum, are{since} not those of the digests in the logs, and those of "
+    )
+    what += f"{', '.join(others)} are: no file shows which of them is right"
     out = Finding("TREES_APART", VIOLATION, what, zxid=first, servers=[s.name for s in servers])
     out.evidence["nodes"] = dict(list(who_has_what(servers).items())[:SHOWN])
     for n, f in enumerate(mine, 1):

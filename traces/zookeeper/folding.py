@@ -167,7 +167,7 @@ def quorums_of(ensemble: Ensemble | None) -> str:
     """
     weightless = [n for n, weight in ensemble.weights.items() if not weight] if ensemble is not None else []
     if weightless:  # FastLeaderElection.totalOrderPredicate: its vote is never taken
-        raise CannotFold(f"server {weightless[0]} has no weight, and the model does not know that it never leads")
+        raise CannotFold(f"server {weightless[0]} has no weight, but in the model it could lead")
     try:
         return text_of(replace(ensemble, observers=())) if ensemble is not None else ""
     except ConfigError as problem:
@@ -363,4 +363,4 @@ def fill(out: Folded, ranks: dict[int, int], ends: dict[int, int]) -> None:
         while d.kept and len(s.committed_log[p]) and out.zxid(int(s.committed_log[p][0])) < d.kept:
             s.committed_log[p].remove(0)
         if s.refused[p] or d.start.outcome != STARTS or out.zxid(int(s.last_processed[p])) != d.start.zxid:
-            raise CannotFold(f"{d.server.name}: the model starts otherwise from these files than is known of a start")
+            raise CannotFold(f"{d.server.name}: from these files the model starts differently than a real server")

@@ -300,7 +300,7 @@ class Search:
                 try:
                     self.names["apply"](after, word)
                 except ERRORS as error:
-                    raise CannotFold(f"a run has no room in the model: {said} ({error})") from None
+                    raise CannotFold(f"a run exceeds the bounds of the model: {said} ({error})") from None
                 reached = after.key()
                 before.setdefault(reached, []).append(key)
                 if reached not in found:
@@ -308,7 +308,7 @@ class Search:
                     ahead.append(after)
                     self.states += 1
                     if self.states > MOST_STATES:
-                        raise CannotFold(f"there are more than {MOST_STATES:,} states to look at")
+                        raise CannotFold(f"there are more than {MOST_STATES:,} states to explore")
         out = [End(self.view(key), self.run_to(found, key)) for key in stopped]
         ending, back = set(stopped), list(stopped)
         while back:
@@ -428,13 +428,13 @@ class Search:
         """
         ranges = self.folded.ranges
         if tree is None or s.phase[p] != SERVING:
-            why = "it gets into no term that lasts"
+            why = "it reaches no lasting term"
             leader = next((q for q in range(self.nodes) if s.role[q] == LEADING), None)
             if leader is not None and s.accepted_epoch[p] > s.term[leader]:
                 accepted, term = (self.folded.epoch(int(e)) for e in (s.accepted_epoch[p], s.term[leader]))
                 why = f"its acceptedEpoch, {accepted}, is later than the epoch of its leader, {term}"
             elif s.threw:
-                why = "it stops for what its leader sends it"
+                why = "it stops because of a packet from its leader"
             cuts = 0 if tree is None else self.trees[p] & ~tree
             return Change(self.folded.name(p), False, cuts=ranges(cuts & ~int(on_disk(s, p))), why=why)
         own = int(s.tree[p])

@@ -27,8 +27,8 @@ ROLES = {
     "following": "FOLLOWING", "started": "",
 }  # fmt: skip
 FIELDS = {
-    "role": "what its log says that it is", "epoch": "the last one that its log says it has joined",
-    "proposed": "the last transaction that its log says it proposed", "committed": "and the last that it committed",
+    "role": "its role by its log", "epoch": "the last epoch that it has joined by its log",
+    "proposed": "the last transaction that it proposed by its log", "committed": "and the last that it committed",
 }  # fmt: skip
 
 
@@ -132,7 +132,7 @@ def picture_of_logs(history: TextHistory, broken: Sequence[Broken], tool: str) -
     size = f"{len(servers)} servers, {len(history.phases):,} phases, {history.proposals:,} proposals, "
     size += f"{history.commits:,} commits" + (f"; {left_out:,} rows left out" if left_out else "")
     picture = Picture(
-        f"{broken[0].rule}: broken" if broken else "What the logs tell",
+        f"{broken[0].rule}: broken" if broken else "What the logs show",
         broken[0].sentence + more if broken else "", "", "", size, (),
         tuple(f"server {n}" for n in servers), tuple(drawing.stretches(count)), tuple(drawing.rows),
         tuple(drawing.arrows), "epoch", "role", tool,
@@ -142,7 +142,7 @@ def picture_of_logs(history: TextHistory, broken: Sequence[Broken], tool: str) -
 
 def gap(number: int, count: int) -> Row:
     """Return a row that stands for omitted rows."""
-    said = f"{count:,} rows are left out"
+    said = f"{count:,} rows are omitted"
     return Row(number, (), said, "", False, (), (), False, (said,))
 
 

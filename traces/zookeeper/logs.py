@@ -272,7 +272,7 @@ def check_head(fd: int, out: LogFile) -> bool:
         if struct.pack(">iiq", k.LOG_MAGIC, k.LOG_VERSION, 0).startswith(head.rstrip(b"\0")):
             out.ending = "empty"
             return False
-        out.damages.append(Damage("BAD_MAGIC", 0, 0, f"{len(head)} bytes that are no header", True))
+        out.damages.append(Damage("BAD_MAGIC", 0, 0, f"{len(head)} bytes that are not a header", True))
         out.ending = "damage"
         return False
     magic, version, dbid = struct.unpack(">iiq", head)
@@ -369,17 +369,17 @@ def take(out: LogFile, s: Scan) -> None:
         if odd & k.BAD_CHECKSUM:
             data = bytes(s.text.views["data"].memory[s.body[n] : s.finish[n]])
             said = struct.unpack(">q", s.text.views["data"].memory[s.body[n] - 12 : s.body[n] - 4])[0]
-            detail = f"the record says checksum {said & (1 << 64) - 1:#x}, its bytes have {zlib.adler32(data):#x}"
+            detail = f"the record has checksum {said & (1 << 64) - 1:#x}, its bytes have {zlib.adler32(data):#x}"
             near = zxid == s.event_before[e] + 1
             out.damages.append(Damage("CRC", place, zxid if near else s.event_before[e] + 1, detail, False, near))
         elif odd & k.BAD_BODY:
-            detail = f"the body is not that of a transaction of kind {s.kind[n]}, though its checksum is right"
+            detail = f"the body is not that of a transaction of kind {s.kind[n]}, though its checksum is correct"
             out.damages.append(Damage("BAD_BODY", place, zxid, detail, False, True))
         elif odd & k.UNKNOWN_KIND:
             detail = f"kind {s.kind[n]}, or a part of a multi, is of no kind known up to ZooKeeper 3.9"
             out.damages.append(Damage("UNKNOWN_TYPE", place, zxid, detail, False, True))
         elif odd & k.LEFT_OVER:
-            out.damages.append(Damage("LEFT_OVER", place, zxid, "bytes behind the body are no digest", False, True))
+            out.damages.append(Damage("LEFT_OVER", place, zxid, "bytes after the body are not a digest", False, True))
         if odd & k.ON_CONFIG and not odd & k.BAD_CHECKSUM:
             out.configs.append((place, zxid))
 
@@ -431,11 +431,11 @@ def at_padding(fd: int, out: LogFile, s: Scan, place: int) -> int:
     if data < 0:
         return -1
     further = records_behind(fd, place + 1, out.size)
-    what = f"a record at {further}" if further >= 0 else f"bytes at {data} that are no record"
+    what = f"a record at {further}" if further >= 0 else f"bytes at {data} that are not a record"
     if data < place + 12 and further < 0:  # a checksum was written, and nothing after it
         out.ending, out.torn = "torn", (place, 0)
         return -1
-    detail = f"a length of 0, which ends the log, and behind it {what}"
+    detail = f"a length of 0, which ends the log, and after it {what}"
     out.damages.append(Damage("DATA_AFTER_END", place, s.last + 1 if s.begun else 0, detail, True, further >= 0))
     if further < 0:
         out.ending = "damage"
@@ -454,10 +454,10 @@ def describe(fd: int, out: LogFile, place: int, length: int, zxid: int, stop: in
         detail = f"length {length:,}, where checksum and mark are right with {right:,}{rest}"
         out.damages.append(Damage("BAD_LEN", place, zxid, detail, True, True))
     elif stop == k.BAD_LENGTH:
-        detail = f"length {length:,} is no length of a record{rest}"
+        detail = f"length {length:,} is not valid for a record{rest}"
         out.damages.append(Damage("BAD_LEN", place, zxid, detail, True))
     else:
-        detail = f"where the record's length of {length:,} ends stands no mark, and its checksum is wrong{rest}"
+        detail = f"there is no mark at the end of the record's length of {length:,}, and its checksum is wrong{rest}"
         out.damages.append(Damage("BAD_EOR", place, zxid, detail, True))
 
 

@@ -34,21 +34,21 @@ def file_findings(server: Server) -> list[Finding]:
         if f.torn is not None:
             place, zxid = f.torn
             what = "the file ends within its last record"
-            where = "" if n == len(server.logs) - 1 else ", and the next file goes on"
+            where = "" if n == len(server.logs) - 1 else ", and the next file continues"
             out.append(Finding("TORN_TAIL", NOTE, what + where, d.name, f.name, place, zxid if zxid > 0 else -1))
         if f.ending == "empty":
             last = n == len(server.logs) - 1
             what = "no record was written to it" + ("" if last else ", and later files follow")
             out.append(Finding("EMPTY_LOG", NOTE, what, d.name, f.name, 0))
         if f.lost_events:
-            what = f"{f.lost_events:,} more oddities of this file are not told"
+            what = f"{f.lost_events:,} more anomalies of this file are not reported"
             out.append(Finding("TOO_MANY", WARN, what, d.name, f.name))
     out += packed_logs(server)
     names = [p.name for p in d.stray]
     if names:
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
         out.append(
-            Finding("STRAY_FILE", NOTE, f"passed over or read by its name alone: {', '.join(names[:5])}{more}", d.name)
+            Finding("STRAY_FILE", NOTE, f"skipped, or read only by its name: {', '.join(names[:5])}{more}", d.name)
         )
     if not server.logs and not any(s.zxid for s in server.snapshots):
         out.append(Finding("EMPTY_SERVER", NOTE, "there is no log and no snapshot but the first", d.name))
@@ -96,7 +96,7 @@ def order_findings(server: Server) -> list[Finding]:
             what += "which nothing reads"
             out.append(Finding("PACKED_LOG", WARN, what, *where, run.before + 1, run.lo - 1))
         elif run.link == "epoch" and not run.before and run.lo >> 32 > 1 and server.begins_late(run):
-            what = f"the log begins with {zxid_text(run.lo)}: what was before it, if there was anything, is not there"
+            what = f"the log begins with {zxid_text(run.lo)}: earlier transactions, if any, are missing"
             out.append(deleted(server, run, what, run.lo, run.lo))
         elif run.link == "unknown" and n == 0:
             out += begins_late(server, run, f, known)
@@ -127,7 +127,7 @@ def order_findings(server: Server) -> list[Finding]:
 def deleted(server: Server, run: TransactionRun, what: str, lo: int, hi: int) -> Finding:
     """Return findings about whole log files that are missing and that no start reads."""
     what += (
-        f", and the start reads from snapshot.{server.restart_from:x} on: whoever deleted the log files, nothing of "
+        f", and the start reads from snapshot.{server.restart_from:x} on: whoever deleted the log files, no part of "
     )
     what += "them is needed"
     return Finding("LOGS_DELETED", NOTE, what, server.name, server.file_of(run).name, run.place, lo, hi)
@@ -203,7 +203,7 @@ def names_wrong(server: Server) -> list[Finding]:
             continue
         explained = any(r.link in ("gap", "damaged") and server.file_of(r) is f for r in server.runs)
         if not explained:
-            what = f"its first record is {zxid_text(f.first)}, its name says {zxid_text(f.named)}"
+            what = f"its first record is {zxid_text(f.first)}, its name has {zxid_text(f.named)}"
             lost = f.named < f.first and not server.has(f.named)
             severity = VIOLATION if lost and not bridges(server, f) else WARN
             code = "GAP" if severity == VIOLATION else "NAME_MISMATCH"
@@ -255,22 +255,22 @@ def epoch_findings(server: Server) -> list[Finding]:
         if text.isdigit() and len(digits) < 20 and int(digits) < LAST_EPOCH:
             values[name] = int(digits)
         elif text.isdigit():
-            what = f"it holds {digits[:20].decode()}: zxids have no room for the epoch behind it, and begin again"
+            what = f"it holds {digits[:20].decode()}: zxids have no room for the next epoch, and wrap around"
             out.append(Finding("EPOCH_FILE", VIOLATION, what, server.name, name))
         else:
             shown = data[:40].decode("ascii", "backslashreplace")
-            out.append(Finding("EPOCH_FILE", VIOLATION, f"it holds {shown!r}, which is no epoch", server.name, name))
+            out.append(Finding("EPOCH_FILE", VIOLATION, f"it has {shown!r}, which is not an epoch", server.name, name))
     held = [n for n in ("currentEpoch", "acceptedEpoch") if n in found]
     if len(held) == 1 and server.top >> 32:
         other = "acceptedEpoch" if held[0] == "currentEpoch" else "currentEpoch"
-        out.append(Finding("EPOCH_MISSING", NOTE, f"there is {held[0]} and no {other}", server.name, other))
+        out.append(Finding("EPOCH_MISSING", NOTE, f"there is {held[0]}, but no {other}", server.name, other))
     pending = [n for n in found if n.endswith(".tmp") or n == "updatingEpoch"]
     for name in pending:
         out.append(Finding("EPOCH_PENDING", NOTE, "it was left behind", server.name, name))
     top = max([server.top, *(s.zxid for s in server.snapshots if s.usable)])
     current, accepted = values.get("currentEpoch"), values.get("acceptedEpoch")
     if current is not None and current < top >> 32:
-        what = f"its history holds epoch {top >> 32} (up to {zxid_text(top)}), currentEpoch says {current}"
+        what = f"its history holds epoch {top >> 32} (up to {zxid_text(top)}), currentEpoch is {current}"
         severity = WARN if pending_heals(found, top >> 32) else VIOLATION
         out.append(Finding("EPOCH_BEHIND_LOG", severity, what, server.name, "currentEpoch"))
     if current is not None and accepted is not None and accepted < current:

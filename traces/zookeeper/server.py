@@ -113,12 +113,12 @@ def file_instead(path: Path) -> str:
     needed += f"DATA,LOGS), with its folder {VERSION} and everything in it"
     if zxid_of(path.name, "log") >= 0 or zxid_of(path.name, "snapshot") >= 0 or path.name in KNOWN:
         folder = path.absolute().parent
-        return f"{path} is no folder but one file of a server: {needed}; here {folder}"
+        return f"{path} is not a folder but one file of a server: {needed}; here {folder}"
     head = b""
     if path.is_file():
         with contextlib.suppress(OSError), path.open("rb") as file:
             head = file.read(1 << 16)
-    said = f"{path} is no folder but a file: {needed}"
+    said = f"{path} is not a folder but a file: {needed}"
     lines = re.findall(rb"^(data(?:Log)?Dir)\s*=\s*([\x20-\x7e]{1,200}?)\s*$", head, re.M)
     if lines:
         named = ", ".join(f"{key.decode()} {value.decode()}" for key, value in lines)
@@ -145,11 +145,11 @@ def find_directory(words: list[Path], name: str) -> Directory:
                 raise
             raise NotOne(f"{path} cannot be read: {reason(problem)}") from None
         if not found:
-            raise NotOne(f"{path} has no {VERSION}: it is no data directory of a ZooKeeper server")
+            raise NotOne(f"{path} has no {VERSION}: it is not a data directory of a ZooKeeper server")
         with_epochs = [f for f in found if (f / "currentEpoch").exists()]
         if len(found) > 2 or len(with_epochs) > 1:
             names = ", ".join(str(f.parent) for f in found[:4])
-            raise NotOne(f"{path} holds several servers: name each of them ({names})")
+            raise NotOne(f"{path} has several servers: give each of them ({names})")
         folders += [f for f in found if f not in folders]
     return listed(Directory(name, folders))
 

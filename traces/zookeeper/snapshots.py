@@ -178,7 +178,7 @@ def limited(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
     for piece in pieces:
         total += len(piece)
         if total > GROWS + RATIO * size:
-            raise Malformed(f"it grows to more than {total:,} bytes from {size:,}: it is not decompressed further")
+            raise Malformed(f"it grows to more than {total:,} bytes from {size:,}: decompression stopped")
         yield piece
 
 
@@ -342,7 +342,7 @@ def read_nodes(s: Stream, tree: DataTree) -> None:
         if why == tk.NODE_FULL:
             tree.grow(s.filled - s.at)
         elif why == tk.NODE_TWICE:
-            raise Malformed("a path stands in it twice")
+            raise Malformed("it has a path twice")
         elif why == tk.NODE_BAD:
             if tree.text.room < LARGEST and plausible(s):
                 kept = bytes(s.room[s.at : s.filled])
@@ -376,4 +376,4 @@ def check_seal(s: Stream, out: Snapshot, name: str) -> None:
     if s.number("q") != wanted:
         out.seals.append(f"{name} is")
     if s.take(5) != b"\0\0\0\1/":
-        raise Malformed(f"behind {name} stands something else than /")
+        raise Malformed(f"{name} is followed by something other than /")

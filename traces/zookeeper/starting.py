@@ -78,10 +78,10 @@ class Start:
     def sentence(self) -> str:
         """Return the result in words."""
         if self.outcome == UNKNOWN:
-            return f"cannot be told: {self.why}"
+            return f"cannot be determined: {self.why}"
         if self.outcome == REFUSES:
             option = f" (it starts with {self.option})" if self.option else ""
-            return f"refuses: {self.why}; its log says '{self.line}'{option}"
+            return f"refuses: {self.why}; its log has '{self.line}'{option}"
         begin = self.snapshot or "the empty tree"
         behind = f" and {self.records:,} records behind it" if self.records else ""
         return f"starts with {zxid_text(self.zxid)} (0x{self.zxid:x}), epoch {self.epoch}, from {begin}{behind}"
@@ -216,7 +216,7 @@ def ends_file(out: Reading, f: LogFile, code: str, place: int, hides: bool, v: t
     elif code == "UNKNOWN_TYPE":
         out.end("Unsupported Txn with type", f"{f.name} has a transaction of a kind that the release does not know")
     elif code == "BAD_BODY":
-        out.doubt = f"a record of {f.name} is no transaction of its kind"
+        out.doubt = f"a record of {f.name} is not a transaction of its kind"
     elif hides and code != "DATA_AFTER_END" and unreasonable(f.path, place, v):
         out.end("Unreasonable length", f"the length of a record of {f.name} is wrong")
     return hides and not out.line
@@ -331,7 +331,7 @@ def epochs_checked(out: Start, server: Server, release: str, base: int) -> Start
         older, _ = recovered(base, out.zxid, values["currentEpoch"], max(out.zxid >> 32, accepted, current), marked)
         if ends and older:
             line = f"The current epoch, {current:x}, is older than the last zxid, {out.zxid}"
-            return refused(out, line, f"currentEpoch says {current}, and its history ends with {zxid_text(out.zxid)}")
+            return refused(out, line, f"currentEpoch is {current}, and its history ends with {zxid_text(out.zxid)}")
     if ends:
         line = f"The accepted epoch, {accepted:x} is less than the current epoch, {current:x}"
         return refused(out, line, f"acceptedEpoch says {accepted}, and currentEpoch {current}")

@@ -1,8 +1,9 @@
 """Provide what the author of a protocol writes with: fields, steps, observations and properties.
 
-A protocol is one file (`docs/your-own-protocol.md`). It declares the fields of its processes and its messages, marks
-its functions with what they are (`receives`, `action`, `environment_step`, `observation`, `safety`), and ends with one
-line that names the whole: `PROTOCOL = declare(__name__, ...)`. Nothing is explored while it is read:
+A protocol is one file (`docs/reference/protocol-language.md`). It declares the fields of its processes and its
+messages, marks its functions with what they are (`receives`, `action`, `environment_step`, `observation`, `safety`),
+and ends with one line that names the whole: `PROTOCOL = declare(__name__, ...)`. Nothing is explored while it is
+read:
 `zabspec/authoring/reading.py` makes a protocol of what is declared here.
 """
 
@@ -673,7 +674,7 @@ def progress(function: Looks) -> Looks:
     """Mark a progress property, `(s, p)`: True while p waits; no process may wait for ever.
 
     Over connections it may take the process that the oracle names, `(s, p, named)`. Its docstring states what p waits
-    for; `--live` checks it (docs/live.md).
+    for; `--live` checks it (docs/explanation/liveness.md).
     """
     function.progress_property = ProgressProperty(name_of(function), "", function)  # type: ignore[attr-defined]
     return function

@@ -1,7 +1,7 @@
 """Define the names of the language, as Python sees them.
 
 These are the types in annotations (`State`, `Node`, `Txn`, ...) and the few operations that the language adds to
-Python. `docs/language.md` is the reference.
+Python. `docs/reference/protocol-language.md` is the reference.
 """
 
 from __future__ import annotations

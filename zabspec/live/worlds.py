@@ -1,4 +1,6 @@
-"""Define the stable phase of each world: its rules, and the one definition of fairness (docs/live.md, "Fairness").
+"""Define the stable phase of each world: its rules, and the one definition of fairness.
+
+docs/explanation/liveness.md, "Fairness", states the definition.
 
 A run of the stable phase is fair if no obligation is enabled for ever from some moment on, and never met after it.
 The obligations are the classes of `Fair`: a class is enabled in a state in which one of its steps is possible, or due,
