@@ -183,9 +183,9 @@ def test_the_recorded_steps_of_zookeepers_bugs_are_those_of_their_rows() -> None
     folder = Path(__file__).parents[2] / "docs/explanation"
     recorded = tomllib.loads((folder / RELEASES).read_text(encoding="utf-8"))
     rows = {row.issue: row for row in ROWS}
-    assert set(recorded["steps"]) <= set(rows)
-    assert all(len(steps) == len(recorded["releases"]) for steps in recorded["steps"].values())
-    at = {bug: dict(zip(recorded["releases"], steps, strict=True)) for bug, steps in recorded["steps"].items()}
+    assert set(recorded["breaks"]) <= set(rows)
+    assert all(len(steps) == len(recorded["releases"]) for steps in recorded["breaks"].values())
+    at = {bug: dict(zip(recorded["releases"], steps, strict=True)) for bug, steps in recorded["breaks"].items()}
     compared = {bug: (row.merged, at[bug].get(row.release)) for bug, row in rows.items() if bug in at}
     assert {bug: pair for bug, pair in compared.items() if pair[0] != pair[1]} == {
         bug: (rows[bug].merged, None) for bug in ("1291", "1282")
