@@ -43,9 +43,7 @@ def is_read_later(s: State, l: Node, f: Node) -> None:
 
 
 def keeps_where_it_began(s: State, l: Node, f: Node) -> None:
-    """Of who waits for a SNAP, behind what it begins is kept in place of what the learner said."""
-    if f in s.forwarding[l]:
-        s.peer_last[l][f] = 0
+    """Behind what is forwarded is kept in place of what the learner said."""
 
 
 def some_wait(s: State, l: Node) -> None:
@@ -53,11 +51,14 @@ def some_wait(s: State, l: Node) -> None:
     for f in range(s.NODES):
         if f in s.forwarding[l]:
             s.answered[l].discard(f)
+            s.peer_last[l][f] = 0
 
 
 def waits_for_snap(s: State, l: Node, f: Node) -> None:
     """The same of one that answers later."""
-    if f not in s.forwarding[l]:
+    if f in s.forwarding[l]:
+        s.peer_last[l][f] = 0
+    else:
         s.answered[l].add(f)
 
 
