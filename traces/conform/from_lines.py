@@ -15,10 +15,11 @@ from invariants import properties_of
 from invariants.registry import STEP, keeps
 from traces.conform.guided import Guided, OutOfTime, Stuck
 from traces.conform.server_lines import ServerLine, ServerLines
-from traces.conform.unbounded import Text, Unbounded
+from traces.conform.unbounded import ERRORS, Text, Unbounded
 from traces.reenact.stores import Disk
 from zabspec.limits import Deadline
 from zabspec.protocols.zookeeper.state import FOLLOWING, LEADING, LOOKING, SERVING
+from zabspec.worlds.connections import OPEN
 from zabspec.worlds.steps import ACTION, CRASH, RECOVER, TO_FOLLOWER
 
 __all__ = ["FromLines", "explained_by_lines"]
@@ -74,10 +75,14 @@ def explained_by_lines(
     out.epochs = len({line.zxid for line in lines.all_of() if line.kind == "serves"})
     if (why := unreadable(lines, disks)) is not None:
         out.why = why
-    elif (excluded := excluded_line(lines)) is not None:
-        out.verdict, (out.at, out.why) = NOT_EXPLAINED, excluded
     else:
-        built(lines, disks, variant, end, out)
+        zxids = list(zxids_of(lines, disks))
+        epochs, width = max(z >> 32 for z in zxids) + 2, max(z & 0xFFFFFFFF for z in zxids) + 4
+        text = Text(variant, len(lines.servers), epochs, width, {})
+        if (excluded := excluded_line(lines, text)) is not None:
+            out.verdict, (out.at, out.why) = NOT_EXPLAINED, excluded
+        else:
+            built(lines, disks, text, end, out)
     out.seconds = time.process_time() - began
     return out
 
@@ -86,6 +91,9 @@ def unreadable(lines: ServerLines, disks: Mapping[int, Disk]) -> str | None:
     """Return why nothing can be said of these logs, or None."""
     if lines.problems:
         return lines.problems[0]
+    kinds = {line.kind for line in lines.all_of()}
+    if "syncs" not in kinds and any(f"got {kind}" in kinds for kind in OF_SYNCS):
+        return "these logs do not have how leaders synchronize learners (3.4 does not log what it decides by)"
     if set(lines.servers) != set(disks):
         return "there is not one log and one disk of each server"
     if len(lines.servers) not in (3, 5):
@@ -118,12 +126,9 @@ def zxids_of(lines: ServerLines, disks: Mapping[int, Disk]) -> Iterator[int]:
 
 
 def built(
-    lines: ServerLines, disks: Mapping[int, Disk], variant: str, end: Deadline | None, out: FromLines
+    lines: ServerLines, disks: Mapping[int, Disk], text: Text, end: Deadline | None, out: FromLines
 ) -> None:  # fmt: skip
     """Build a run, take it again, and store the verdict."""
-    zxids = list(zxids_of(lines, disks))
-    epochs, width = max(z >> 32 for z in zxids) + 2, max(z & 0xFFFFFFFF for z in zxids) + 4
-    text = Text(variant, len(lines.servers), epochs, width, {})
     run = Guided(text, lines, disks, end)
     out.barren = len(run.barren)
     try:
@@ -145,67 +150,86 @@ def built(
 # --- what excludes a line, whatever is silent -----------------------------------------------------------
 
 
-def excluded_line(lines: ServerLines) -> tuple[ServerLine, str] | None:
+def excluded_line(lines: ServerLines, text: Text) -> tuple[ServerLine, str] | None:
     """Return the first line that contradicts another one, with the reason, or None.
 
-    Only what holds in every run, whatever the order of lines of different servers, is used: a learner receives what its
-    leader has sent, one leader serves in an epoch, and a leader that has decided by its committed log sends that.
+    Only what holds in every run is used, whatever the order of lines of different threads and servers: what a leader
+    sends by its own numbers, that a learner receives what was sent to it, and that a server's epochs grow.
     """
-    found = [*wrong_syncs(lines), *unsent(lines), *wrong_epochs(lines)]
+    found = [*wrong_syncs(lines, text), *unlike_received(lines), *wrong_epochs(lines)]
     return min(found, key=lambda pair: (pair[0].time, pair[0].server, pair[0].number)) if found else None
 
 
-def wrong_syncs(lines: ServerLines) -> Iterator[tuple[ServerLine, str]]:
-    """Yield lines of leaders that send another zxid than `LearnerHandler.syncFollower` does by their own numbers."""
+def wrong_syncs(lines: ServerLines, text: Text) -> Iterator[tuple[ServerLine, str]]:
+    """Yield lines of leaders that send what the protocol's `sync_follower` does not send by the line's own numbers.
+
+    Only where those numbers decide, whatever else the committed log has: the learner has what its leader has, or is
+    ahead of the committed log.
+    """
     for line in lines.all_of():
         if line.kind != "syncs" or line.sends is None:
             continue
         high, low, last, peer = line.values
-        kind, zxid = line.sends
-        empty = not high
-        if peer == last and (kind, zxid) != ("DIFF", peer):
-            yield line, f"a learner that has what its leader has gets DIFF {peer:#x}"
-        elif peer != last and kind == "DIFF" and (empty or zxid != high or not low <= peer <= high):
-            yield line, f"DIFF is sent up to the end of the committed log, {high:#x}, to a learner that is within it"
-        elif kind == "TRUNC" and peer <= zxid:
-            yield line, f"TRUNC cuts behind {zxid:#x}, and the learner has {peer:#x}"
-        elif kind == "SNAP" and peer == last:
-            yield line, "a learner that has what its leader has gets no SNAP"
+        if peer != last and peer <= (high or last):
+            continue
+        own = {z: (z >> 32) * text.width + (z & 0xFFFFFFFF) for z in line.values}
+        s = text.begin()
+        for z in sorted({low, high} - {0}):
+            s.committed_log[0].append(own[z])
+        s.role[0], s.phase[0], s.last_processed[0], s.peer_last[0][1], s.link[1][0] = LEADING, SERVING, own[last], own[peer], OPEN
+        try:
+            text["sync_follower"](s, 0, 1)
+        except ERRORS:
+            continue
+        m = next((m for m in s.to_follower[1] if m.kind.name in OF_SYNCS), None)
+        if m is None or (m.kind.name == "SNAP" != line.sends[0] and not line.sends[1]):
+            continue
+        real = m.zxid // text.width << 32 | m.zxid % text.width
+        if (m.kind.name, real) != line.sends:
+            yield line, f"with these numbers, the model sends {m.kind.name} {real:#x}"
 
 
-def unsent(lines: ServerLines) -> Iterator[tuple[ServerLine, str]]:
-    """Yield lines of learners that receive what no leader's log has as sent to them, as often as that."""
-    sent: dict[tuple[int, str, int], int] = {}
-    unnamed: dict[int, int] = {}
-    for line in lines.all_of():
-        if line.kind == "syncs" and line.sends is None:
-            unnamed[line.learner] = unnamed.get(line.learner, 0) + 1
-        elif line.kind == "syncs" and line.sends is not None:
-            key = (line.learner, *line.sends)
-            sent[key] = sent.get(key, 0) + 1
+def unlike_received(lines: ServerLines) -> Iterator[tuple[ServerLine, str]]:
+    """Yield lines of learners that receive another DIFF, TRUNC or SNAP than the leader of their epoch has sent.
+
+    Only where the learner has one term of that epoch, and the leader one transfer to it: a line that is missing, as of
+    a rotated log, refutes nothing.
+    """
+    leads = {line.zxid >> 32: line for server in lines.servers for line in lines.main[server] if line.kind == "serves"}
     for server in lines.servers:
+        got: dict[int, list[ServerLine]] = {}
+        at_hand: ServerLine | None = None
         for line in lines.main[server]:
-            kind = line.kind.removeprefix("got ")
-            if kind not in OF_SYNCS:
+            if line.kind in ("looks", "starts"):
+                at_hand = None
+            elif line.kind.removeprefix("got ") in OF_SYNCS:
+                at_hand = line
+            elif line.kind == "acknowledged" and at_hand is not None:
+                got.setdefault(line.zxid >> 32, []).append(at_hand)
+        for epoch, received in got.items():
+            leader = leads.get(epoch)
+            if leader is None or len(received) != 1:
                 continue
-            key = (server, kind, line.zxid)
-            if sent.get(key, 0) > 0:
-                sent[key] -= 1
-            elif unnamed.get(server, 0) > 0:
-                unnamed[server] -= 1
-            else:
-                yield line, f"no leader's log has that {kind} {line.zxid:#x} was sent to server {server}"
+            sent = [x for x in of_one_term(lines, leader) if x.learner == server]
+            kind, zxid = received[0].kind.removeprefix("got "), received[0].zxid
+            if len(sent) == 1 and sent[0].sends is not None and sent[0].sends != (kind, zxid):
+                what = f"{sent[0].sends[0]} {sent[0].sends[1]:#x}"
+                yield received[0], f"the leader of epoch {epoch} has sent it {what} ({sent[0].place})"
+
+
+def of_one_term(lines: ServerLines, serves: ServerLine) -> list[ServerLine]:
+    """Return the transfers of a leader's term: those between its elections before and behind the line `serves`."""
+    bounds = [x.number for x in lines.main[serves.server] if x.kind in ("looks", "starts")]
+    low = max((k for k in bounds if k < serves.number), default=0)
+    high = min((k for k in bounds if k > serves.number), default=1 << 62)
+    return [x for x in lines.handled[serves.server] if low < x.number < high]
 
 
 def wrong_epochs(lines: ServerLines) -> Iterator[tuple[ServerLine, str]]:
-    """Yield lines that name an epoch which no leader, or more than one, leads."""
-    led: dict[int, ServerLine] = {}
-    for line in lines.all_of():
-        if line.kind == "serves":
-            other = led.setdefault(line.zxid >> 32, line)
-            if other is not line:
-                yield line, f"server {other.server} serves in epoch {line.zxid >> 32} ({other.place})"
-            elif line.zxid & 0xFFFFFFFF:
+    """Yield lines by which a server goes back to an earlier epoch, or acknowledges another than it has set."""
+    for server in lines.servers:
+        for line in lines.main[server]:
+            if line.kind == "serves" and line.zxid & 0xFFFFFFFF:
                 yield line, "a leader begins to serve with the zxid <epoch, 0>"
     for server in lines.servers:
         before = 0
@@ -218,6 +242,9 @@ def wrong_epochs(lines: ServerLines) -> Iterator[tuple[ServerLine, str]]:
             elif line.kind == "acknowledged":
                 if epoch and line.zxid != epoch << 32:
                     yield line, f"server {server} has set the current epoch to {epoch}"
+                continue
+            elif line.kind in ("looks", "starts"):
+                epoch = 0
                 continue
             else:
                 continue
@@ -297,8 +324,8 @@ class Replay:
     def run(self, words: Sequence[int], out: FromLines) -> str | None:
         """Replay a run; return what is wrong with it, or None."""
         text, room = self.text, [0] * (4 * self.text.most_steps + 1)
-        for server in self.servers:  # all are started in the state that a run begins with
-            for written in self.at_start(self.state, server, 0):
+        for p, server in enumerate(self.servers):  # all are started in the state that a run begins with
+            for written in self.at_start(self.state, server, p):
                 if (wrong := self.write(written)) is not None:
                     return wrong
         for word in words:
@@ -340,7 +367,6 @@ class Replay:
         return int(zxid // self.text.width << 32 | zxid % self.text.width)
 
     def at_start(self, s: Unbounded, server: int, p: int) -> Iterator[Written]:
-        p = self.servers.index(server)
         yield Written(server, 0, "starts")
         yield Written(server, 0, "loaded", (self.real(s.last_processed[p]),))
         if self.text["may_vote"](s, p):
@@ -365,7 +391,7 @@ class Replay:
             elif now == FOLLOWING:
                 yield from self.of_learner(before, after, p, word)
             if was == LEADING and now == LEADING:
-                yield from self.of_leader(before, after, p)
+                yield from self.of_leader(before, after, p, word)
 
     def of_learner(self, before: Unbounded, after: Unbounded, f: int, word: int) -> Iterator[Written]:
         """Yield what a learner writes in its term."""
@@ -385,14 +411,16 @@ class Replay:
             elif name == "acknowledge NEWLEADER":
                 yield Written(server, 0, "acknowledged", (int(after.term[f]) << 32,))
 
-    def of_leader(self, before: Unbounded, after: Unbounded, l: int) -> Iterator[Written]:
+    def of_leader(self, before: Unbounded, after: Unbounded, l: int, word: int) -> Iterator[Written]:
         """Yield what a leader and its LearnerHandlers write in its term."""
         server = self.servers[l]
         for f, learner in enumerate(self.servers):
-            if f in before.unsettled[l] or f not in after.unsettled[l]:
+            if f == l or word >> 24 & 255 == TO_FOLLOWER or word >> 16 & 255 != l:  # no step of this leader
                 continue
             sent = list(after.to_follower[f])[len(before.to_follower[f]) :]
-            m = next(m for m in sent if m.kind.name in OF_SYNCS)
+            m = next((m for m in sent if m.kind.name in OF_SYNCS), None)
+            if m is None:
+                continue
             log = before.committed_log[l]
             count = len(log)
             low: int | None = self.real(log[0]) if count else 0
