@@ -28,7 +28,7 @@ def forecast_lines(ahead: Forecast) -> list[str]:
     """What starting these servers can come to."""
     out = wrapped(
         "What can happen next, once all servers are stopped and then started from exactly these files "
-        "({ahead.release}, with its default options; no client writes, and nothing else fails):", "", "",
+        f"({ahead.release}, with its default options; no client writes, and nothing else fails):", "", "",
     )  # fmt: skip
     if ahead.unknown:
         return [*out, *wrapped(f"UNKNOWN: {ahead.unknown}. Treat every start as dangerous until it is known.")]

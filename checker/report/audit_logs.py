@@ -30,13 +30,13 @@ def headline(report: LogsReport) -> str:
         )
     if report.judged:
         return (
-            "OK: nothing in these logs violates a property. They show little of the disks: audit those too. {delete} "
+            f"OK: nothing in these logs violates a property. They show little of the disks: audit those too. {delete} "
             "before."
         )
     if report.exit_code == HELD:
         return (
             "OK: elections and synchronizations are normal, and these logs (at INFO) show nothing else: only the "
-            "disks show whether data is in danger. {delete} before they are audited."
+            f"disks show whether data is in danger. {delete} before they are audited."
         )
     return f"UNKNOWN: these logs do not show whether data is in danger. {delete} before the disks are audited."
 
