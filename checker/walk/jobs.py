@@ -1,4 +1,4 @@
-"""What takes longer than a click: looking for a way in the compiled explorer, and for lines that never run in the
+"""What takes longer than a click: searching for a run in the compiled explorer, and for lines that never run in the
 interpreted world. A way that is found is walked along in the interpreted world before anything is said of it."""
 
 from __future__ import annotations
