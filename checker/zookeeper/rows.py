@@ -136,8 +136,8 @@ ROWS = (
     ),
     Row(
         "2355", "3.5.3", others("2355", also=("4394", "2845")), ("2355",), "trees-agree",
-        "At DIFF lastProcessedZxid moves to the end of what is to come; the connection breaks, and the server"
-        " says that it is in sync.",
+        "At DIFF lastProcessedZxid moves to the end of what is to come; the connection breaks, and the server "
+        "reports that it is in sync.",
         "f.2.1: the history is taken as a whole",
         {"crashes": 0, "losses": 2, "proposals": 1}, 34, 33, True, "",
     ),
