@@ -176,7 +176,13 @@ def wrong_syncs(lines: ServerLines, text: Text) -> Iterator[tuple[ServerLine, st
         s = text.begin()
         for z in sorted({low, high} - {0}):
             s.committed_log[0].append(own[z])
-        s.role[0], s.phase[0], s.last_processed[0], s.peer_last[0][1], s.link[1][0] = LEADING, SERVING, own[last], own[peer], OPEN
+        s.role[0], s.phase[0], s.last_processed[0], s.peer_last[0][1], s.link[1][0] = (
+            LEADING,
+            SERVING,
+            own[last],
+            own[peer],
+            OPEN,
+        )
         try:
             text["sync_follower"](s, 0, 1)
         except ERRORS:
@@ -448,7 +454,11 @@ class Replay:
             p = self.servers.index(server)
             pairs = (
                 ("log", [self.real(z) for z in s.log[p]], list(disk.log)),
-                ("snapshots", sorted({self.real(z) for z in s.snapshot_names[p]} - {0}), sorted({*disk.snapshots} - {0})),
+                (
+                    "snapshots",
+                    sorted({self.real(z) for z in s.snapshot_names[p]} - {0}),
+                    sorted({*disk.snapshots} - {0}),
+                ),
                 ("currentEpoch", int(s.current_epoch[p]), max(0, disk.current)),
                 ("acceptedEpoch", int(s.accepted_epoch[p]), max(0, disk.accepted)),
             )

@@ -609,7 +609,7 @@ class Search:
         return (lambda t, w: own(t, w) and all(skip(t, w) for skip in others)) if others else own
 
     def pointless_to_greeted(self, s: Unbounded, l: int, f: int) -> Skip | None:
-        """Of the transfer to a learner whose ACKEPOCH has been seen."""
+        """Return a predicate for steps that cannot matter to the transfer to a learner whose ACKEPOCH was seen."""
         for k in self.sent_down.get(s.connection[f][l], []):
             o = self.record.observations[k]
             if k >= self.position and o.kind in SYNCHRONIZES:
@@ -652,8 +652,9 @@ class Search:
 
         return leaves_out
 
-    def is_greeted(self, s: Unbounded, l: int) -> bool:
-        """Return whether an ACKEPOCH was seen that a leader has not read, or has not sent the SNAP for."""
+    def greeted(self, s: Unbounded, l: int) -> list[int]:
+        """Return the learners whose ACKEPOCH was seen that a leader has not read, or has not sent the SNAP for."""
+        out = []
         for f in range(self.n):
             at = f * self.n + l
             seen = s.slots[self.up + at][: len(s.slots[self.up + at]) - s.slots[self.unseen_up + at]]
