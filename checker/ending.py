@@ -125,7 +125,7 @@ class Answered(Exception):
 
 
 def whole_lines(text: str) -> str:
-    """Return text as it is written: without what a terminal obeys, and with an end of line."""
+    """Return text for stdout: without characters that a terminal obeys, and with a line end."""
     if isinstance(text, Verbatim):
         return text
     return plain(text) if text.endswith("\n") else f"{plain(text)}\n"

@@ -119,7 +119,7 @@ class ManualPage:
 
     @property
     def kind(self) -> str:
-        """The folder in which it lies: a key of KINDS."""
+        """The folder that contains it: a key of KINDS."""
         return self.topic.rpartition("/")[0]
 
     @cached_property
@@ -133,7 +133,7 @@ class ManualPage:
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
-        """The page cut before each heading; a mark inside a fence is none."""
+        """The page cut before each heading; a mark inside a fence is not a heading."""
         parts: list[tuple[str, int, list[str]]] = []
         fence = ""
         for line in self.text.splitlines():

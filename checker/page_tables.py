@@ -166,7 +166,7 @@ def zookeeper_releases(folder: Path) -> str:
 
 
 def of_release(occurs: int, breaks: int, by_it: bool) -> str:
-    """Return what a cell of that table says.
+    """Return the text of a cell of that table.
 
     Args:
         occurs: after how many steps the mechanism occurs; 0: never.

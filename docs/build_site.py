@@ -153,7 +153,7 @@ def with_runs(text: str, runs: Iterable[str]) -> str:
 
 
 def contents(files: Iterable[str]) -> str:
-    """Return the contents of the site, which stand at the end of its index: by kind, in the order of the page map."""
+    """Return the contents of the site, for the end of its index: by kind, in the order of the page map."""
     order = [page["path"] for page in tomllib.loads((DOCS / "page-map.toml").read_text(encoding="utf-8"))["page"]]
     rank = {re.sub(r"\.\w+$", "", path): k for k, path in enumerate(order)}
     pages = {re.sub(r"\.md$", "", file) for file in files if file.endswith(".md")} - {"index"}

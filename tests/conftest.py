@@ -39,9 +39,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 # These files take longest, the longest first: begun early, they leave no core idle at the end.
 LONGEST = (
-    "test_variants.py", "test_induct.py", "test_refine.py", "test_symbolic_world.py", "test_datagrams.py",
-    "test_prove.py", "test_worlds.py", "test_db19.py", "test_simulator.py", "test_replay.py", "test_bmc.py",
-    "test_realise.py", "test_cli.py", "test_judge.py", "test_simulate_command.py", "test_history_abstraction.py",
+    "test_variants.py", "test_second.py", "test_induct.py", "test_observers.py", "test_ample.py", "test_worlds.py",
+    "test_quorums.py", "test_refine.py", "test_bmc.py", "test_cli.py", "test_db19.py", "test_live.py",
+    "test_symbolic_world.py", "test_report_page.py", "test_prove.py", "test_tree.py", "test_judge.py",
+    "test_datagrams.py", "test_orbits.py", "test_reenactment.py", "test_simulate_command.py", "test_simulator.py",
+    "test_replay.py", "test_realise.py", "test_history_abstraction.py",
 )  # fmt: skip
 HERE = Path(__file__).parent
 CACHED = type(cache(len))
@@ -53,9 +55,8 @@ ON_SPARK = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    gc.set_threshold(
-        50_000, 20, 20
-    )  # what the front end makes is in no circle, and looked through each time it is typed
+    # what the front end makes is in no circle, and looked through each time it is typed; `forget` collects
+    gc.set_threshold(500_000, 20, 20)
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False  # pytest-xdist's own order is by the number of tests
     # shells start what runs in the background with SIGINT ignored, and whatever it starts inherits that

@@ -57,7 +57,7 @@ ANEW = 100  # rounds, one of which reads everything again
     "--config",
     type=INPUT,
     metavar="ZOO.CFG",
-    help="The zoo.cfg that says which servers vote, and with which quorums (default: majorities).",
+    help="The zoo.cfg of the ensemble, with the voting servers and their quorums (default: majorities).",
 )
 @shared.named("--release", "NUMBER", "Release of the servers, to determine which of them start (default: every "
 "release that can have written the files).",

@@ -146,7 +146,7 @@ def written_beside(
     trace: Path | None,
     page: Path | None,
 ) -> tuple[Files, list[str]]:
-    """Write the requested files, and return what failed. The trace and the table are saved already.
+    """Return the further files to write, and what failed. The trace and the table are saved already.
 
     Args:
         number: of the run in the table.

@@ -54,7 +54,7 @@ class Costs:
         sent: fingerprints that leave a task, for each state; `successors`: the most that this can be.
         message: bytes that Spark's shuffle takes for each of them, answers included.
         written: bytes written to the checkpoint's storage, for each state.
-        kept: bytes that lie there at the end, for each state.
+        kept: bytes stored there at the end, for each state.
         packed, candidates: bytes of a packed state, and of what tasks have found, for each new state of a level.
         largest: the part of all states that the largest level has.
         base_memory: bytes of a task's process without states.

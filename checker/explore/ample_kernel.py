@@ -47,7 +47,7 @@ def note_ample_step(parent: State, child: State, k: int, work: Bytes) -> None:
 
 
 def ample_suffices(k: int, work: Bytes) -> bool:
-    """Return whether all steps of the ample process were taken, and turned out to be enough."""
+    """Return whether all steps of the ample process were taken, and turned out to be sufficient."""
     ample = words_at(work, AMPLE_AT)
     return k == ample[STEPS_OF_AMPLE] and ample[INVISIBLE] != 0 and ample[FULL] == 0
 

@@ -1,4 +1,4 @@
-"""What a kernel may name without defining it: every name that a model's compilation binds, with type and contract.
+"""The names that kernels use without defining them: those that a model's compilation binds, with their contracts.
 
 A kernel imports its names from here, so that editors, mypy and ruff resolve them. When a model is compiled
 (`checker/explore/compiled.py`), each declaration is replaced by what the model binds to it:
@@ -173,7 +173,7 @@ def observed_changed(before: State, after: State) -> bool:
 
 
 def what_changed(s: State) -> int:
-    """Return which steps that matter to state properties led to a state: 15 bits for `judged_after`."""
+    """Return which steps relevant to state properties led to a state: 15 bits for `judged_after`."""
     raise NotBound("what_changed")
 
 
@@ -217,9 +217,9 @@ def is_free(s: State, word: int) -> bool:
 
 
 def remaining_work(s: State) -> int:
-    """Return how many steps ample processes can take until none is left: the ranking function of the proviso.
+    """Return the number of steps that ample processes can take until none is left: the ranking function of the proviso.
 
-    It is not generated: the world's text has it (`zabspec/worlds/connections.py`).
+    It is not generated: the world's source has it (`zabspec/worlds/connections.py`).
     """
     raise NotBound("remaining_work")
 
@@ -243,12 +243,12 @@ def value_of(s: State, out: Words) -> None:
 
 
 def put_value(s: State, value: Words) -> None:
-    """Write a value in the place of what a state has there, be it a value or the number of a class."""
+    """Write a value in its place in a state, over another value or the number of a class."""
     raise NotBound("put_value")
 
 
 def put_raw(s: State) -> None:
-    """Clear all of a value but what the protocol sees of it."""
+    """Clear all of a value except the part that the protocol sees."""
     raise NotBound("put_raw")
 
 
@@ -263,12 +263,15 @@ def coded_class(s: State) -> int:
 
 
 def breaks_alone(s: State) -> bool:
-    """Return whether the value of a state breaks a property of values, or judging it errs; `s.error` is 0 then."""
+    """Return whether the value of a state violates a property of values, or judging it fails; `s.error` is 0 then."""
     raise NotBound("breaks_alone")
 
 
 def breaks_expected(s: State) -> bool:
-    """Return the same of the properties that are not judged and are expected to hold; `s.error` is 0 then."""
+    """Return whether it violates a property that is not judged and expected to hold, or judging fails.
+
+    `s.error` is 0.
+    """
     raise NotBound("breaks_expected")
 
 
@@ -356,7 +359,7 @@ def stutters(before: State, after: State) -> bool:
 
 
 def restore_ghosts(s: State, work: Bytes) -> None:
-    """Ghost abstraction: put a value in the place of the number of the class that a visited state has.
+    """Ghost abstraction: write a value in the place of a visited state's class number.
 
     Called for each state before its steps are listed. Contract: the value is of the class.
     """
@@ -372,11 +375,11 @@ def abstract_ghosts(before: State, after: State, work: Bytes, report: Words) -> 
 
 
 def recover_ghosts(after: State, work: Bytes) -> None:
-    """Ghost abstraction: give a successor back the value that it had, after its fingerprint was taken."""
+    """Ghost abstraction: restore the value of a successor, after its fingerprint was taken."""
 
 
 def read_sleep_set(source: Bytes, offset: int, parent: State, work: Bytes) -> int:
-    """Sleep sets: read the sleep set behind a packed state, and mark its steps in the list; return the bytes read.
+    """Sleep sets: read the sleep set after a packed state, and mark its steps in the list; return the bytes read.
 
     Called once for each state, after `enabled`.
     """
@@ -397,7 +400,7 @@ def is_asleep(word: int) -> bool:
 
 
 def extend_sleep_set(parent: State, child: State, only: bool, mine: int, slot: int, perms: Bytes, work: Bytes) -> None:
-    """Sleep sets: note the sleep set of a successor, and let its step sleep in the successors of later steps.
+    """Sleep sets: record the sleep set of a successor, and let its step sleep in the successors of later steps.
 
     Called once for each successor, in order, after its fingerprint was taken. `parent.error` and `child.error` are 0
     then, and are so afterwards.
@@ -410,7 +413,7 @@ def extend_sleep_set(parent: State, child: State, only: bool, mine: int, slot: i
 
 
 def write_sleep_set(work: Bytes, slot: int, out: Bytes, at: int) -> int:
-    """Sleep sets: write the noted sleep set of a successor behind its packed state; return how many bytes."""
+    """Sleep sets: write the recorded sleep set of a successor after its packed state; return the number of bytes."""
     return 0
 
 
@@ -430,7 +433,7 @@ def choose_ample(parent: State, steps: Words, work: Bytes, report: Words) -> Non
 
 
 def note_ample_step(parent: State, child: State, k: int, work: Bytes) -> None:
-    """Ample sets: note what the k-th step of the list did, for `ample_suffices`.
+    """Ample sets: record what the k-th step of the list did, for `ample_suffices`.
 
     Called for each successor without an error, before it is judged.
     """

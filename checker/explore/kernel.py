@@ -552,5 +552,5 @@ def look_at_one_state(s: State, asked: int, work: Bytes, premises: int) -> int:
 
 
 def judge_one_step(before: State, after: State, report: Words, live: int, want: int) -> None:
-    """Judge one step by itself; see `judge_taken`."""
+    """Judge a single step; see `judge_taken`."""
     judge_taken(before, after, report, live, want, 0, 0)

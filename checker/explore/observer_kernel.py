@@ -223,7 +223,7 @@ def class_behind(classes: Bytes, ways: Bytes, way: int) -> int:
 
 
 def alike(classes: Bytes, ways: Bytes, letters: int, one: int, other: int) -> bool:
-    """Return whether two values are of one class, and so are those that each letter leads to."""
+    """Return whether two values are of one class, and each letter leads from them to values of one class."""
     if load_half(classes, 4 * one) != load_half(classes, 4 * other):
         return False
     for j in range(letters):

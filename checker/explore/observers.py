@@ -372,7 +372,7 @@ def places_of(layout: Layout, plan: Plan) -> Places:
 
 
 def all_words(layout: Layout) -> range:
-    """Return the offsets of the words of the observed history, which values lie in."""
+    """Return the offsets of the words of the observed history, which contain values."""
     return range(0, layout.history_size, 8)
 
 

@@ -81,7 +81,7 @@ class GraphReport(Result):
             out.append(Table([*self.rows(a)]))
         notes = ["The graph gives no verdict: run `zabcheck` without a command."]
         if self.graph.graph["symmetry"]:
-            notes.append("A node is an orbit: one state stands for all its renamings.")
+            notes.append("A node is an orbit: one state represents all its renamings.")
         if left := self.graph.graph["not_judged"]:
             notes.append(f"Not checked here, since they are about terminal states: {', '.join(left)}.")
         if self.output:

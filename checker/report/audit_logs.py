@@ -30,8 +30,8 @@ def headline(report: LogsReport) -> str:
         )
     if report.judged:
         return (
-            "OK: nothing in these logs violates a property. They show little of the disks: audit those too. "
-            f"{delete} before."
+            f"OK: nothing in these logs violates a property. They show little of the disks: audit those too. {delete} "
+            "before."
         )
     if report.exit_code == HELD:
         return (

@@ -78,9 +78,9 @@ def counted(report: Claim) -> Iterator[str]:
         yield "more terminal states than states"
     symmetry = report["engine"]["symmetry"]
     if not symmetry and raw != distinct:
-        yield f"{distinct:,} distinct states stand for {raw:,}, without symmetry"
+        yield f"{distinct:,} distinct states represent {raw:,}, without symmetry"
     if symmetry and not distinct <= raw <= distinct * renamings(report["configuration"]):
-        yield f"{distinct:,} orbits cannot stand for {raw:,} states"
+        yield f"{distinct:,} orbits cannot represent {raw:,} states"
     if states["generated"] < distinct - 1:
         yield f"{distinct:,} states, and {states['generated']:,} successors"
 

@@ -21,7 +21,7 @@ class Quorums(Protocol):
 
     @property
     def system(self) -> QuorumSystem:
-        """Of a model."""
+        """The quorum system of a model."""
 
     @property
     def disjoint(self) -> tuple[str, str] | None:

@@ -73,7 +73,7 @@ class AuditRequest(Request):
         from traces.zookeeper.starting import KNOWN
 
         if self.release and self.release not in KNOWN:
-            raise RequestError(f"there is no release {self.release!r} in the text; there are {', '.join(KNOWN)}")
+            raise RequestError(f"there is no release {self.release!r} in the model; there are {', '.join(KNOWN)}")
 
 
 def answer(request: AuditRequest, before: Audit | None = None, keep: bool = False) -> Audit:

@@ -70,7 +70,7 @@ class Solver:
         seconds: time limit of each query.
         seed: of every random choice z3 makes.
         simple: the plain SMT core without e-matching: quantifiers are instantiated from models alone, which
-            ends on stratified formulas. Otherwise what z3 chooses.
+            ends on stratified formulas. Otherwise z3's choice.
         logic: a logic z3 knows, for example QF_BV or QF_FD; empty: what z3 chooses.
         parameters: further parameters of z3, by their names.
     """

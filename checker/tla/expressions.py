@@ -119,7 +119,7 @@ class Expressions(Facts):
 
     def on_Const(self, e: t.Const, env: Env) -> Node:
         if isinstance(e.type, t.NameType):
-            raise Untranslatable(f"{self.where(e)}: a message's name is no value")
+            raise Untranslatable(f"{self.where(e)}: a message's name is not a value")
         if isinstance(e.type, t.SetType):
             return Text("{}")
         return number(e.value)

@@ -288,7 +288,7 @@ def touched(rules: ReleaseRules, method: str, state: str, why: str, place: str) 
 
 
 def uncovered(rules: ReleaseRules, there: set[str]) -> Iterable[Uncovered]:
-    """Yield the functions of a release that cite no method that is there."""
+    """Yield the functions of a release that cite no existing method."""
     callers = callers_of(rules)
     for f in rules.steps:
         if f.file not in NO_CLAIM and not there & set(f.cites):

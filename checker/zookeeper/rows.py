@@ -118,7 +118,7 @@ ROWS = (
         "behind that; the tree is kept, the server votes and joins with less than its log has, is not truncated, and "
         "serves after a restart what nobody else has.",
         "recovery: the history that a process votes with is the one on its disk",
-        {"losses": 0, "elections": 1, "proposals": 1}, 0, 33, True, "",
+        {"losses": 0, "elections": 1, "proposals": 1}, 40, 33, True, "",
     ),
     Row(
         "4541", "3.9.2", others(), ("4394",), "acknowledged-survives",
@@ -136,8 +136,8 @@ ROWS = (
     ),
     Row(
         "2355", "3.5.3", others("2355", also=("4394", "2845")), ("2355",), "trees-agree",
-        "At DIFF lastProcessedZxid moves to the end of what is to come; the connection breaks, and the server"
-        " says that it is in sync.",
+        "At DIFF lastProcessedZxid moves to the end of what is to come; the connection breaks, and the server "
+        "reports that it is in sync.",
         "f.2.1: the history is taken as a whole",
         {"crashes": 0, "losses": 2, "proposals": 1}, 34, 33, True, "",
     ),
@@ -180,7 +180,7 @@ ROWS = (
         "A server logs the transactions of a DIFF whose epoch is later than its currentEpoch, and crashes before that "
         "is written: QuorumPeer.loadDataBase refuses it ever after.",
         "f.2.1: a follower accepts NEWLEADER with its history, sets its epoch and acknowledges, in one step",
-        {"losses": 0, "elections": 1, "proposals": 1}, 0, 28, True, "",
+        {"losses": 0, "elections": 1, "proposals": 1}, 33, 28, True, "",
     ),
     Row(
         "4882", "3.9.4", others(), ("4882",), "trees-agree",

@@ -202,7 +202,7 @@ EXTENTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "a step of another": (lambda r: r["steps"].update({"x.1": 0}), "its steps are not those"),
     "a step too often": (lambda r: r["steps"].update({"f.1.1": 10**6}), "more often than"),
     "more than a step never taken": (lambda r: r["never_taken"].append("f.1.1"), "its never_taken"),
-    "more orbits than renamings": (lambda r: r["states"].update(raw=10**6), "cannot stand for"),
+    "more orbits than renamings": (lambda r: r["states"].update(raw=10**6), "cannot represent"),
     "no collision": (lambda r: r["states"].update(collision_probability=0.0), "its states/collision_probability"),
     "a huge count": (lambda r: r["states"].update(generated=10**400), "a count is larger"),
     "a fraction of a state": (lambda r: r["states"].update(terminal=7.0), "is not a report"),

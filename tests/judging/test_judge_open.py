@@ -442,7 +442,7 @@ def test_a_run_begins_before_anything_happens_in_it(tmp_path: Path) -> None:
     for column in made.columns.values():
         column.append(column.pop(0))
     made.columns["time"][-1] = 9
-    assert "a run begins with the row that says so" in refused(written(tmp_path / "t.parquet", [made]))
+    assert "a run begins with its row of kind run" in refused(written(tmp_path / "t.parquet", [made]))
 
 
 @pytest.mark.parametrize("what", ["no kind", "a kind that is no text"])

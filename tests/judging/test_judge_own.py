@@ -327,7 +327,7 @@ def test_a_truth_value_is_0_or_1(wide: int, taken: bool, tmp_path: Path, monkeyp
     if taken:
         assert judged(path).count("once", "held" if wide else "premise not reached") == 1
         return
-    with pytest.raises(TableError, match=f"run 7, row 0: wide is {wide}, which is no bool"):
+    with pytest.raises(TableError, match=f"run 7, row 0: wide is {wide}, which is not a bool"):
         judged(path)
 
 

@@ -419,7 +419,7 @@ REJECTED: dict[str, tuple[str, str]] = {
     "message without a field": ("def h(s: State, p: Node) -> None:\n    m = PING(epoch=1)  # BAD\n", "exactly the fields epoch, low"),
     "message by place": ("def h(s: State, p: Node) -> None:\n    m = PING(1, 2)  # BAD\n", "exactly the fields "
     "epoch, low, by name"),
-    "message of a wrong type": ("def h(s: State, p: Node) -> None:\n    m = PING(epoch=True, low=0)  # BAD\n", "a bool stands"),
+    "message of a wrong type": ("def h(s: State, p: Node) -> None:\n    m = PING(epoch=True, low=0)  # BAD\n", "a bool is used"),
     "message as a number": ("def h(s: State, p: Node, m: PING) -> None:\n    s.flag[p] = m.kind == 1  # BAD\n", "cannot be compared"),
     "message ordered": ("def h(s: State, p: Node, m: PING) -> None:\n    s.flag[p] = m.kind < PONG  # BAD\n", "< takes integers"),
     "no such message": ("PANG = MessageName('PANG')\n\n\ndef h(s: State, p: Node) -> None:\n    m = PANG()  # "

@@ -170,7 +170,7 @@ def test_pictures_and_other_formats_show_the_moment_and_the_loop(saved: Path) ->
     assert mermaid.count("    loop forever") == mermaid.count("    end") == 1
     picture = picture_of(there)
     assert picture.title.startswith("served is not reached after")
-    assert any("infinitely often" in event for row in picture.rows for event in row.events)
+    assert any("repeat forever" in event for row in picture.rows for event in row.events)
 
 
 def test_after_the_moment_there_is_no_fault(saved: Path, tmp_path: Path) -> None:

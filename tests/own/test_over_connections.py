@@ -134,7 +134,7 @@ def test_a_simulated_run_elects_and_begins_where_it_is_told(engine: str) -> None
     [
         ('world="connections"', 'world="carrier pigeons"', "there is no world 'carrier pigeons'"),
         ('    elects=("term",),\n', "", "declares how it elects"),
-        ('elects=("term",)', 'elects=("leader",)', "which is no number of each process"),
+        ('elects=("term",)', 'elects=("leader",)', "which is not a number of each process"),
         ("def on_elected(", "def on_chosen(", "it elects, but has no on_elected"),
         ('Start("established",', 'Start("",', "a start has a name of its own"),
         ('OneOf("LOOKING", "FOLLOWING", "LEADING")', 'OneOf("LOOKING", "FOLLOWING")', "role has no 2"),

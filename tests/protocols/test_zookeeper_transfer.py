@@ -77,6 +77,10 @@ def test_an_epochs_writes_may_be_logged_before_currentepoch() -> None:
         runner.step(word)
     s = runner.state
     assert (list(s.log[2]), list(s.snapshot_names[2]), s.current_epoch[2]) == ([ONE], [], 0)
+    names = {name.removesuffix("__own"): function for name, function in runner.names.items()}
+    names["on_crash"](s, 2)
+    names["on_recovery"](s, 2)
+    assert s.refused[2]
 
 
 def test_what_is_applied_before_a_snap_is_read_comes_twice() -> None:

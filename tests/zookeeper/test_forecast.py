@@ -135,7 +135,7 @@ def test_a_later_snapshot_brings_back_what_was_cut(tmp_path: Path) -> None:
     said = " ".join(" ".join(forecast_lines(ahead)).split())
     assert "continues with 0x300000003..0x300000004, which its leader does not have" in said
     apart = replace(ahead, outcomes=[replace(without, may_lose=[])])
-    assert "OK: whichever" in forecast_lines(apart)[3]
+    assert "OK: by these files, whichever" in forecast_lines(apart)[3]
     assert "But trees can differ afterwards: server1" in " ".join(" ".join(forecast_lines(apart)).split())
 
 
@@ -313,10 +313,10 @@ def test_broken_or_changing_files_and_what_has_no_room_are_unknown(
     assert "room" in many.unknown or "part in more than" in many.unknown
     (tmp_path / "many" / "server1" / "myid").write_text("2")
     again = [find_directory([tmp_path / "many" / f"server{n}"], f"server{n}") for n in (1, 2)]
-    assert "all say that they are server 2" in ahead_of(audit(again, None, forecast=True)).unknown
+    assert "all have the number 2" in ahead_of(audit(again, None, forecast=True)).unknown
     monkeypatch.setattr(auditing, "same_stamp", lambda path, stamp: False)
     running = ahead_of(audited(tmp_path / "running", alike()))
-    assert "it runs" in running.unknown
+    assert "it is running" in running.unknown
 
 
 def test_what_only_the_forecast_finds_is_a_danger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

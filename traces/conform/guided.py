@@ -532,6 +532,11 @@ class Guided:
                 while self.may_get(f, z):
                     self.propose(l)
 
+    def has_received(self, p: int, z: int) -> bool:
+        """Return whether a server has logged, or queued for its log, all up to a zxid."""
+        queue = self.s.sync_queue[p]
+        return self.last_logged(p) >= z or bool(len(queue) and queue[len(queue) - 1] >= z)
+
     def end_term(self, p: int, z: int) -> None:
         """End a server's term so that it then votes with a zxid."""
         s = self.s
@@ -549,6 +554,8 @@ class Guided:
             if not self.progress(p, z):
                 ends = "fails" if after is None else f"leaves it with {self.real(after.last_processed[p]):#x}"
                 raise Stuck(f"the end of its term {ends}: {self.where(p)}")
+            while not self.has_received(p, z) and self.progress(p, z):
+                pass  # what comes before that ends in no term with that zxid
 
     def crash(self, p: int, z: int | None) -> None:
         """Kill a server so that it then loads a zxid."""
@@ -563,6 +570,8 @@ class Guided:
             if z is None or not self.progress(p, z):
                 starts = "fails" if again is None else f"loads {self.real(again.last_processed[p]):#x}"
                 raise Stuck(f"a start of server {self.servers[p]} {starts}: {self.where(p)}")
+            while self.last_logged(p) < z and self.progress(p, z):
+                pass
 
     def bring_to_disk(self, p: int) -> None:
         """Log what is on a server's disk in the end."""

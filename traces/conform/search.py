@@ -221,6 +221,8 @@ class Search:
                 self.sent(before, after, self.down + f, self.unseen_down + f, took)
                 if ((kind == TO_LEADER and b == f) or is_snap) and not self.may_be_seen(s, out, f, a):
                     return None
+        if kind == TO_LEADER and b in out.answered[a] and not self.may_begin(s, out, b, a):
+            return None
         for k in range(n * n):
             if before[self.up + k] is not after[self.up + k]:
                 took = kind == TO_LEADER and k == b * n + a
@@ -250,6 +252,28 @@ class Search:
         for m, k in zip(out.slots[self.down + f], ahead[first:], strict=False):
             if not is_packet(self.text, m, self.record.observations[k], s.term[l]):
                 return False
+        return True
+
+    def may_begin(self, s: Unbounded, out: Unbounded, f: int, l: int) -> bool:
+        """Return whether a leader that serves has chosen a SNAP, and begun to forward, as it is observed to.
+
+        Behind that SNAP comes what is behind the zxid at which it began. As above, the connection of the current packet
+        is left out.
+        """
+        c = s.connection[f][l]
+        if f in s.answered[l] or s.phase[l] != SERVING or c == self.at_hand:
+            return True
+        ahead = self.sent_down.get(c, [])
+        snap = None
+        for k in ahead[bisect_left(ahead, self.position) :]:
+            o = self.record.observations[k]
+            if snap is None and o.kind in SYNCHRONIZES:
+                if o.kind != "SNAP":
+                    return False
+                snap = o
+            elif snap is not None and o.kind in ("PROPOSAL", "NEWLEADER"):
+                first = zxid_in(self.text, o.zxid) - 1 if o.kind == "PROPOSAL" else zxid_in(self.text, snap.zxid)
+                return bool(out.peer_last[l][f] == first)
         return True
 
     def own_steps(self, s: Unbounded, p: int, ends: bool) -> Iterator[int]:
@@ -496,7 +520,7 @@ class Search:
 
         skip = self.pointless(s, o, sender)
         found = self.closure(node, (sender,), goal, leaves_out=skip)
-        if not found and o.kind in SYNCHRONIZES and skip is not None:
+        if not found and skip is not None and (o.kind in SYNCHRONIZES or self.greeted(s, sender)):
             skip = None
             found = self.closure(node, (sender,), goal)
         return [self.settled(self.passed(n, channel, unseen), sender) for n in self.laziest(found, sender, skip)]
@@ -531,8 +555,8 @@ class Search:
         A follower's ACK needs what it logs, and what it receives until that is queued. Of a leader only `propose` sends
         a PROPOSAL to learners that it forwards to, only counting an acknowledgement sends a COMMIT, only reading from a
         learner sends its LEADERINFO and UPTODATE; NEWLEADER comes by itself (`must_go_on`). But while a leader has an
-        ACKEPOCH to read, all steps may matter: packets to two learners may be seen in another order than they were sent
-        in.
+        ACKEPOCH to read, what matters to that transfer may matter: packets to two learners may be seen in another
+        order than they were sent in.
         """
         last, queue = zxid_in(self.text, o.zxid), self.text.places["sync_queue"].base + sender
         syncs, proposes, commits = (self.text.actions.index(name) for name in (SYNCS, PROPOSE, COMMITS))
@@ -564,10 +588,12 @@ class Search:
             return self.pointless_to_transfer(o, sender, f)
         if o.kind in ("LEADERINFO", "UPTODATE"):
             return of_this_learner
-        if f not in s.forwarding[sender] or o.kind not in ("PROPOSAL", "COMMIT") or self.is_greeted(s, sender):
+        if f not in s.forwarding[sender] or o.kind not in ("PROPOSAL", "COMMIT"):
             return None
-        if o.kind == "PROPOSAL":  # and before it UPTODATE may be sent to another learner, which is forwarded it too
-            return lambda t, w: w & 255 != proposes if w >> 24 == ACTION else (w >> 8 & 255) in t.looping[sender]
+        ahead = [self.pointless_to_greeted(s, sender, g) for g in self.greeted(s, sender)]
+        if None in ahead:
+            return None
+        others = [skip for skip in ahead if skip is not None]
 
         def leaves_out(t: Unbounded, w: int) -> bool:
             if w >> 24 == ACTION:
@@ -575,7 +601,20 @@ class Search:
             which = w >> 8 & 255
             return which in t.looping[sender] and bool(t.slots[self.up + which * self.n + sender][0].zxid > last)
 
-        return leaves_out
+        def proposes_alone(t: Unbounded, w: int) -> bool:
+            """And before it UPTODATE may be sent to another learner, which is forwarded it too."""
+            return w & 255 != proposes if w >> 24 == ACTION else (w >> 8 & 255) in t.looping[sender]
+
+        own = proposes_alone if o.kind == "PROPOSAL" else leaves_out
+        return (lambda t, w: own(t, w) and all(skip(t, w) for skip in others)) if others else own
+
+    def pointless_to_greeted(self, s: Unbounded, l: int, f: int) -> Skip | None:
+        """Of the transfer to a learner whose ACKEPOCH has been seen."""
+        for k in self.sent_down.get(s.connection[f][l], []):
+            o = self.record.observations[k]
+            if k >= self.position and o.kind in SYNCHRONIZES:
+                return self.pointless_to_transfer(o, l, f)
+        return None
 
     def pointless_to_transfer(self, o: Observation, l: int, f: int) -> Skip | None:
         """Return a predicate for steps that cannot matter to a DIFF, TRUNC or SNAP, or None.
@@ -616,13 +655,11 @@ class Search:
     def is_greeted(self, s: Unbounded, l: int) -> bool:
         """Return whether an ACKEPOCH was seen that a leader has not read, or has not sent the SNAP for."""
         for f in range(self.n):
-            if f in s.answered[l]:
-                return True
             at = f * self.n + l
             seen = s.slots[self.up + at][: len(s.slots[self.up + at]) - s.slots[self.unseen_up + at]]
-            if any(m.kind.name == "ACKEPOCH" for m in seen):
-                return True
-        return False
+            if f in s.answered[l] or any(m.kind.name == "ACKEPOCH" for m in seen):
+                out.append(f)
+        return out
 
     def passed(self, node: Node, channel: int, unseen: int) -> Node:
         """Return the node after its packet has been observed, with what follows it unobserved."""

@@ -7,14 +7,14 @@ is taken from the order of lines of two threads or two servers, but as a hint of
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from traces.zookeeper.text_logs import TIME, ZXID, lines_of, number_of
 from zabspec.files import Unreadable
 
-__all__ = ["HANDLED", "ServerLine", "ServerLines", "read_server_lines"]
+__all__ = ["ServerLine", "ServerLines", "read_server_lines"]
 
 # What is told, by the text of its line: kind, pattern. The first that is found counts.
 PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
@@ -43,10 +43,11 @@ PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
 HINTS = (
     "Synchronizing with", "Sending ", "Starting quorum", "Snapshot", "New election", "ELECTION TOOK", "Getting a ",
     "Truncating log", "Learner received", "Set the current", "Sent NEWLEADER", "Have quorum",
+    "zookeeper.version",
 )  # fmt: skip
+VERSION = re.compile(r"Server environment:zookeeper\.version=(\d+\.\d+\.\d+)")
 HANDLER = re.compile(r"\[LearnerHandler-(\S+?:\d+)[:\]]")
 MAIN = re.compile(r"\[(main|QuorumPeer\[)")
-HANDLED = ("syncs",)  # by the thread of a learner's connection; all others are of the thread that starts or leads
 AT_START = ("starts", "loaded")
 
 
@@ -102,11 +103,13 @@ class ServerLines:
     Attributes:
         main: by server, the lines of its main threads, in order. handled: by server, those of its LearnerHandlers.
         problems: why nothing can be said of these logs, first things first.
+        releases: that servers say they are of, at their starts.
     """
 
     main: dict[int, list[ServerLine]] = field(default_factory=dict)
     handled: dict[int, list[ServerLine]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    releases: set[str] = field(default_factory=set)
 
     @property
     def servers(self) -> tuple[int, ...]:
@@ -119,18 +122,17 @@ class ServerLines:
         return sorted(both, key=lambda line: (line.time, line.server, line.number))
 
 
-def read_server_lines(paths: Sequence[Path]) -> ServerLines:
-    """Read one log of each server.
+def read_server_lines(paths: Mapping[int, Path]) -> ServerLines:
+    """Read the log of each server.
 
     Raises:
-        Unreadable: one cannot be read; names it.
+        Unreadable: one cannot be read, or is another server's; names it.
     """
     out = ServerLines()
-    for place, path in enumerate(paths, 1):
+    for number, path in sorted(paths.items()):
         try:
-            number = number_of(path, place)
-            if number in out.main:
-                raise Unreadable(None, f"{path}: another file is of server {number}, too; give one log of each server")
+            if (said := number_of(path, number)) != number:
+                raise Unreadable(None, f"it is the log of server {said}, not {number}")
             read_one(path, number, out)
         except Unreadable as problem:
             raise Unreadable(None, f"{path}: {problem}") from None
@@ -146,6 +148,8 @@ def read_one(path: Path, number: int, out: ServerLines) -> None:
     for place, text in lines_of(path):
         if not any(hint in text for hint in HINTS):
             continue
+        if (version := VERSION.search(text)) is not None:
+            out.releases.add(version[1])
         kind, found = next(((k, m) for k, p in PATTERNS if (m := p.search(text)) is not None), ("", None))
         if found is None:
             continue
@@ -196,7 +200,3 @@ def read_values(line: ServerLine, found: re.Match[str]) -> None:
     elif found.groups():
         line.values = (int(found[1], 16),)
 
-
-def kinds_of(lines: Mapping[int, Sequence[ServerLine]]) -> frozenset[str]:
-    """Return the kinds that any of the logs has: releases before 3.8.5 and 3.9.2 do not write all of them."""
-    return frozenset(line.kind for of_server in lines.values() for line in of_server)

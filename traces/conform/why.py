@@ -70,7 +70,7 @@ def of_election(search: Search, s: Unbounded, f: int, l: int, o: Observation) ->
 def of_commit(search: Search, s: Unbounded, l: int, zxid: int, o: Observation) -> Iterator[str]:
     if zxid in s.outstanding[l]:
         acks = s.acks[l][zxid % search.text.width]
-        yield f"{o.zxid:#x} is acknowledged by {told(search, acks)}, which is no quorum"
+        yield f"{o.zxid:#x} is acknowledged by {told(search, acks)}, which is not a quorum"
     elif zxid > s.last_proposed[l]:
         yield f"server {o.leader} has not proposed {o.zxid:#x}"
     elif zxid <= s.last_committed[l]:

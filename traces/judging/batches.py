@@ -351,7 +351,7 @@ def numbered_why(found: int | None, wanted: int) -> str:
     if found is None:
         return "column 'row' is null in a row of it"
     if found < wanted:
-        return f"its row {found:,} is there more than once, or numbers in column 'row' are below 0"
+        return f"its row {found:,} occurs more than once, or numbers in column 'row' are below 0"
     return f"its row {wanted:,} is missing: column 'row' continues with {found:,}"
 
 

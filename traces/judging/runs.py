@@ -78,7 +78,7 @@ ERRORS = {
     numbers.PASS_BACK: "the passes of a process come one after another",
     numbers.TIME_BACK: "time never goes back within a run",
     numbers.TWO_BEGINS: "a run begins once",
-    numbers.LATE_BEGIN: "a run begins with the row that says so",
+    numbers.LATE_BEGIN: "a run begins with its row of kind run",
     numbers.NO_PROCESSES: "a run has at least one process",
     numbers.ASTRAY_ENTRY: "the entries of a history come directly behind the row of whose history they are",
 }

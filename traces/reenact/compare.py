@@ -99,7 +99,7 @@ class Comparison:
         if messages and messages[-1]["kind"] == "CLOSED":
             messages = messages[:-1]
             if not stream.ended:
-                return [f"{where}: the model's leader has closed it, the server's has not"]
+                return [f"{where}: the model's leader has closed it, the server's leader has not"]
         expected = [self.message(m) for m in messages]
         found = [self.packet(u) for u in real[: len(expected)]]
         if expected == found:

@@ -410,9 +410,10 @@ TABLE = (
         "TREES_APART",
         what="The digests in the logs are those of one side's trees, and a quorum has the other side's",
         concerns=AGREEMENT,
-        clients="Reads differ, depending on the server: a write may have come back, or may be gone.",
+        clients="Reads differ, depending on the server: a write may have come back, or may be lost.",
         bugs=f"{ZOMBIES}; {LOSSES}",
-        do=f"{COPY} {HOLD} The nodes named here, and who has them, say what to read and to write again by hand.",
+        do=f"{COPY} {HOLD} The nodes listed here, with the servers that have them, are what to read and to write "
+        f"again by hand.",
     ),
     Code(
         "TREE_STATS",

@@ -147,7 +147,7 @@ class Disks:
             having = self.longer(s, agreed)
             return agreed, (
                 f"{', '.join(having)}, a quorum, have {zxid_text(agreed)}, and {', '.join(outvoted)} would elect "
-                f"{s.name}, which has not"
+                f"{s.name}, which lacks them"
             )
         return 0, ""
 
@@ -297,7 +297,7 @@ def same_number(servers: list[Server], numbers: dict[str, int]) -> list[Finding]
     out = []
     for number, names in by_number.items():
         if len(names) > 1:
-            what = f"{', '.join(names)} all say that they are server {number} (myid): copies of one server count once, "
+            what = f"{', '.join(names)} all have the number {number} (myid): copies of one server count once, "
             what += "and servers that run with one number count each other's acknowledgements as their own"
             out.append(Finding("SAME_MYID", DANGER, what, servers=names))
     return out

@@ -102,7 +102,7 @@ def order_findings(server: Server) -> list[Finding]:
             out += begins_late(server, run, f, known)
         elif run.link == "unknown":
             lo, hi = server.missing(run)
-            what = f"{zxid_text(lo)}..{zxid_text(hi)} are not in the log, and no snapshot from before is there"
+            what = f"{zxid_text(lo)}..{zxid_text(hi)} are not in the log, and no earlier snapshot exists"
             out.append(Finding("GAP_UNKNOWN", NOTE, what, *where, lo, hi))
         elif run.link == "bridged":
             out += bridged(server, run, f)

@@ -323,7 +323,7 @@ def durable_order(events: dict[int, list[LogEvent]]) -> list[Broken]:
             elif e.kind in ORDER and seen:
                 later = [s for s in seen if ORDER.index(s.kind) > ORDER.index(e.kind)]
                 if later:
-                    what = f"server {e.server}: '{later[0].kind}' stands before '{e.kind}'"
+                    what = f"server {e.server}: '{later[0].kind}' comes before '{e.kind}'"
                     out.append(
                         Broken(
                             "the history is stored before the epoch, and both before the answer",

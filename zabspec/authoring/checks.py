@@ -299,7 +299,7 @@ def check_declared_roles(name: str, declared: Declaration, functions: Mapping[st
         raise misdeclared(name, ("argument", "roles"), said)
     for argument, value in (("transactions", declared.transactions), ("replicas", declared.replicas)):
         if value:
-            said = f"a protocol with {argument} has one kind of process: leave out roles, or {argument}"
+            said = f"a protocol with {argument} has one kind of process: omit roles, or {argument}"
             raise misdeclared(name, ("argument", argument), said)
     if declared.world == CONNECTIONS:
         said = "over connections processes lead and follow: roles are only for protocols over datagrams"

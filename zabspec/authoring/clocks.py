@@ -63,7 +63,7 @@ def check_drift(name: str, declared: Declaration, actions: Iterable[Action]) -> 
     at = ("argument", "drift")
     if isinstance(drift, str):
         if drift not in declared.budgets:
-            said = f"drift={drift!r} names no budget: declare(..., budgets={{{drift!r}: 1}}) says how large it is"
+            said = f"drift={drift!r} names no budget: declare(..., budgets={{{drift!r}: 1}}) sets its size"
             raise misdeclared(name, at, said)
         if any(a.budget == drift for a in actions):
             said = f"drift={drift!r} is a budget that steps spend: name one that is only for drift"

@@ -504,7 +504,7 @@ def conjuncts(t: Truth) -> list[Term]:
         x = stack.pop()
         if not isinstance(x, Term):
             if not x:
-                raise ValueError("False is no conjunction of terms")
+                raise ValueError("False is not a conjunction of terms")
         elif x.op == "and":
             stack += x.args  # type: ignore[arg-type]
         elif x.op == "not" and isinstance(x.args[0], Term) and x.args[0].op == "or":

@@ -75,7 +75,7 @@ def loop_fields(nodes: int, proposals: int) -> tuple[Field, ...]:
         Field("proposals", count, net, (), "proposals in the run"),
         Field("scheduled", count, net, (), "proposals that were due so far"),
         Field("waiting", count, net, (), "of those, how many wait for a leader"),
-        Field("client", NodeId.of(nodes), net, (), "who takes them; nobody: the lowest that may abcast"),
+        Field("client", NodeId.of(nodes), net, (), "the process that takes them; none: the lowest that may abcast"),
         Field("doing", Int(0, 255), net, (), "which step of its own the script lets the client take, from 1; 0: none"),
         Field("faults", fault, net, (), "faults on the schedule"),
         Field("faults_done", fault, net, (), "how many of them have happened"),

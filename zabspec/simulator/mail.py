@@ -42,10 +42,10 @@ def mail_fields(message: MessageUnion, slots: int) -> tuple[Field, ...]:
     tick = Int(0, HELD, "--rounds")
     slot = Int(0, slots, "--in-flight")
     return (
-        Field("seed", Int(-(2**63), 2**63 - 1), net, (), "what delays and deadlines are drawn from"),
+        Field("seed", Int(-(2**63), 2**63 - 1), net, (), "state of the random delays and deadlines"),
         Field("moment", tick, net, (), "the tick"),
         Field("seq", Int(0, 2**SEQ_BITS - 1), net, (), "messages sent so far"),
-        Field("scripted", Bool(), net, (), "a script says what happens; nothing does by itself"),
+        Field("scripted", Bool(), net, (), "a script determines all events"),
         Field("least_delay", tick, net, (), "ticks a message takes at least"),
         Field("delays", tick, net, (), "how many delays there are, from that on"),
         Field("queued", slot, net, (), "entries in the heap"),

@@ -35,8 +35,8 @@ def timed_fields(nodes: int, message: MessageUnion, operations: int) -> tuple[Fi
     return (
         Field("MAJORITY", Int(1, nodes), Role.ENVIRONMENT, (), "of the servers there are, or all of them"),
         Field("servers", Int(0, nodes), net, (), "how many there are"),
-        Field("seed", Int(-(2**63), 2**63 - 1), net, (), "what is drawn is drawn from it"),
-        Field("draws", Int(0, 2**40), net, (), "how often it was drawn"),
+        Field("seed", Int(-(2**63), 2**63 - 1), net, (), "state of the random numbers"),
+        Field("draws", Int(0, 2**40), net, (), "how many random numbers were taken"),
         Field("now", time, net, (), "nanoseconds since the first broadcast"),
         Field("operations", count, net, (), "operations in the run"),
         Field("outstanding", count, net, (), "how many may be undelivered"),

@@ -26,7 +26,7 @@ def step_fields(message: MessageUnion, nodes: int) -> tuple[Field, ...]:
         says("accepts", Int(0, 2**32 - 1), "proposals accepted"),
         says("accept_epoch", Int(0, 2**32 - 1), "the epoch they were accepted in"),
         says("event", Int(0, 255), "its kind"),
-        says("event_process", NodeId.of(nodes), "the process that took it; nobody: a cut of the network"),
+        says("event_process", NodeId.of(nodes), "the process that took it; none: a cut of the network"),
         says("event_peer", NodeId.of(nodes), "who is at the other end of its connection, or sent what it receives"),
         says("event_message", message, "the message received"),
         Field("endpoint", Bool(), Role.SCRATCH, (NODE,), "never true: what is indexed by an end of a message"),

@@ -81,6 +81,7 @@ def on_ackepoch(s: State, l: Node, f: Node, m: ACKEPOCH) -> None:
     s.peer_last[l][f] = m.zxid
     if s.phase[l] != AWAITING_EPOCH_ACKS:
         sync_learner(s, l, f)
+        has_answer(s, l, f)
     elif m.current > s.current_epoch[l] or (m.current == s.current_epoch[l] and m.zxid > s.last_processed[l]):
         s.linked[l].discard(f)
         s.peer_last[l][f] = 0
@@ -94,14 +95,23 @@ def on_ackepoch(s: State, l: Node, f: Node, m: ACKEPOCH) -> None:
             s.agreed[l].clear()
             for q in range(s.NODES):
                 if q in s.answered[l]:
-                    s.answered[l].discard(q)
                     sync_learner(s, l, q)
+            have_answers(s, l)
 
 
 def sync_learner(s: State, l: Node, f: Node) -> None:
     """LearnerHandler.run, from waitForEpochAck on."""
     sync_follower(s, l, f)
     forget_what_it_said(s, l, f)
+
+
+def have_answers(s: State, l: Node) -> None:
+    """All that have answered are brought up to date."""
+    s.answered[l].clear()
+
+
+def has_answer(s: State, l: Node, f: Node) -> None:
+    """One that answers later is brought up to date at once."""
 
 
 def forget_what_it_said(s: State, l: Node, f: Node) -> None:

@@ -338,6 +338,6 @@ MUTANTS = (
     mutant(
         "received-kept", "what a sync has logged is logged again", {"persist_received": received_kept_after_uptodate}
     ),
-    mutant("counter-goes-on", "a new leader goes on with the old zxids", {"start_serving": goes_on_counting}),
+    mutant("counter-goes-on", "a new leader continues with the old zxids", {"start_serving": goes_on_counting}),
     mutant("not-forwarded", "the tree is not brought up to the log", {"end_running": not_forwarded}),
 )

@@ -31,6 +31,8 @@ __all__ = [
     "keeps_where_it_began",
     "on_written",
     "send_snaps",
+    "some_wait",
+    "waits_for_snap",
 ]
 
 
@@ -38,13 +40,26 @@ def is_read_later(s: State, l: Node, f: Node) -> None:
     """LearnerHandler.syncFollower: what is forwarded begins behind lastProcessedZxid as it is now; what the SNAP has is
     read later (`send_snaps`)."""
     s.peer_last[l][f] = s.last_processed[l]
-    s.answered[l].add(f)
 
 
 def keeps_where_it_began(s: State, l: Node, f: Node) -> None:
-    """Of who waits for a SNAP, behind what it begins is kept in place of what the learner said."""
-    if f not in s.answered[l]:
+    """Behind what is forwarded is kept in place of what the learner said."""
+
+
+def some_wait(s: State, l: Node) -> None:
+    """Of those that have answered, who waits for a SNAP: nothing is forwarded to them yet."""
+    for f in range(s.NODES):
+        if f in s.forwarding[l]:
+            s.answered[l].discard(f)
+            s.peer_last[l][f] = 0
+
+
+def waits_for_snap(s: State, l: Node, f: Node) -> None:
+    """The same of one that answers later."""
+    if f in s.forwarding[l]:
         s.peer_last[l][f] = 0
+    else:
+        s.answered[l].add(f)
 
 
 def has_snap_to_send(s: State, l: Node) -> bool:
@@ -93,6 +108,8 @@ TRANSFER = (
         {
             "send_snapshot": is_read_later,
             "forget_what_it_said": keeps_where_it_began,
+            "have_answers": some_wait,
+            "has_answer": waits_for_snap,
             "finish_transfer": is_queued_later,
             "begin_handler": has_handler,
         },
