@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["check_frame", "judge_address", "judge_files", "judge_frame"]
 
 TORN = "its rows do not lie together: leave out together=True"
-NOTES = 20  # that are told
+NOTES = 20  # the most notes that are reported
 
 
 def judge_frame(
@@ -60,10 +60,10 @@ def judge_frame(
 
     Args:
         events: the columns of an event table; others are left alone.
-        names: the properties to judge; none: all that are judged by default.
+        names: the properties to check; if empty, all that are checked by default.
         observes: the kinds of event that the source of a run notes, if its first row does not say.
         together: the rows of each run lie together, in order, in one partition.
-        order: columns that say the order of a run's rows; none: `row` if there is one, and all rows are there.
+        order: columns that say the order of a run's rows; if empty, the column `row` if there is one.
 
     Raises:
         TableError: a column is missing, or of another type.
@@ -77,7 +77,8 @@ def judge_frame(
     if together:
         rows = events.select(*sent)
     else:
-        # the rows of a run are sorted where they are judged: by one column Spark sorts by digits, much quicker
+        # The rows of a run are sorted where they are checked: Spark sorts by one column with a radix sort, which is
+        # much faster.
         whole = events.select(*dict.fromkeys([*sent, *order]))
         rows = whole.repartition("run").sortWithinPartitions("run", *order).select(*sent)
     judge = Judge(tuple(names), USUAL if observes is None else tuple(observes), how)
@@ -198,12 +199,12 @@ def check_frame(found: StructType, order: Sequence[str] = ()) -> None:
 
 
 def judge_address(address: Address, names: Sequence[str], master: str | None = None) -> Totals:
-    """Judge a table that Spark reads: files in any of Hadoop's file systems, or a table of a catalog.
+    """Check a table that Spark reads: files in any of Hadoop's file systems, or a table of a catalog.
 
     Raises:
         NoSpark: there is none.
         SparkFailed: a job failed.
-        TableError: there is no such table, or a run cannot be judged.
+        TableError: there is no such table, or a run cannot be checked.
     """
     from traces.spark.session import session
 
@@ -234,7 +235,7 @@ def events_at(spark: SparkSession, address: Address) -> DataFrame:
 
     try:
         found = spark.read.parquet(address.text) if address.scheme else spark.table(address.text)
-        _ = found.schema  # Spark Connect looks for the table when it is asked for this
+        _ = found.schema  # Spark Connect looks for the table when it is asked for the schema
         return found
     except PySparkException as problem:
         raise TableError(f"{address}: {cleaned(reason(problem), address)}") from None

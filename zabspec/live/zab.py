@@ -15,7 +15,7 @@ from zabspec.zab import BROADCAST, DOWN, ESTABLISHED, LEADING
 __all__ = ["GOALS", "RULES"]
 
 RULES = connections  # of its stable phase
-YIELDS = "yield-to-promise"  # the reading under which nobody is locked out (docs/live.md)
+YIELDS = "yield-to-promise"  # the reading under which no process is locked out (docs/live.md)
 
 
 def waits_to_join(s: State, p: Node, named: Node) -> bool:
