@@ -385,6 +385,9 @@ class Guided:
             self.reach(serves)
         if self.s.phase[l] == SERVING:
             self.commit_to(l, last)
+            outstanding = self.visible_end(f)
+            while self.s.last_proposed[l] < outstanding and outstanding // self.text.width == self.s.term[l]:
+                self.propose(l)
         self.hear(l, f)
 
     def see_got_sync(self, line: ServerLine, f: int) -> None:
@@ -572,6 +575,24 @@ class Guided:
                 raise Stuck(f"a start of server {self.servers[p]} {starts}: {self.where(p)}")
             while self.last_logged(p) < z and self.progress(p, z):
                 pass
+
+    def visible_end(self, f: int) -> int:
+        """Return the zxid up to which a learner logs in this term, where its disk shows that and its next vote does not.
+
+        In some releases a learner logs what it receives before NEWLEADER without applying it. If it votes with less
+        then, the next term logs the same transactions again: the log in the end goes back there. Else 0.
+        """
+        final = [self.own(z) for z in self.disks[self.servers[f]].log]
+        own = list(self.s.log[f])
+        k = len(own)
+        if final[:k] != own or k >= len(final):
+            return 0
+        last = final[k]
+        for z in final[k + 1 :]:
+            if z <= last:
+                return last if last > self.target(f) else 0
+            last = z
+        return 0
 
     def bring_to_disk(self, p: int) -> None:
         """Log what is on a server's disk in the end."""
