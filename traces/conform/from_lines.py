@@ -142,9 +142,18 @@ def built(
         return
     again = Replay(text, lines, {id(line) for term in run.barren for line in term.lines})
     if (wrong := again.run(run.words, out) or again.differs(disks)) is not None:
-        out.why = f"the run that was built does not explain the logs: {wrong}"
+        out.why, out.broken = f"the run that was built does not explain the logs: {wrong}", {}
         return
     out.verdict = EXPLAINED
+
+
+def differs(model: object, real: object) -> str:
+    """Return how a part of a disk differs, in words."""
+    if isinstance(model, list) and isinstance(real, list):
+        k = next((k for k, (a, b) in enumerate(zip(model, real, strict=False)) if a != b), min(len(model), len(real)))
+        ends = [f"{of[k]:#x}" if k < len(of) else "nothing" for of in (model, real)]
+        return f"has {ends[1]} where the run has {ends[0]}, behind {k:,} others"
+    return f"is {real}, and the run has {model}"
 
 
 # --- what excludes a line, whatever is silent -----------------------------------------------------------
@@ -464,5 +473,5 @@ class Replay:
             )
             for what, model, real in pairs:
                 if model != real:
-                    return f"in the end, the {what} of server {server} is another one"
+                    return f"in the end, the {what} of server {server} {differs(model, real)}"
         return None
