@@ -160,7 +160,7 @@ PROPERTIES = (
         "strict-causality", HISTORY, "DSN'11 III.B",
         "a process delivers two transactions that were broadcast", strict_causality, two_delivered,
     ),
-    # It does not hold of PO atomic broadcast, and is not meant to (III.B): so it is judged only where it is named.
+    # It does not hold of PO atomic broadcast, and is not meant to (III.B): so it is checked only where it is named.
     Property(
         "dsn-causal-order", HISTORY, "DSN'11 III.1",
         "a transaction that another happens before is delivered", dsn_causal_order, caused_delivery, default=False,

@@ -14,7 +14,7 @@ from zabspec.worlds.steps import BUDGETS
 
 __all__ = ["UNSET", "Parameters"]
 
-UNSET = cast(int, None)  # a number that nobody gave: a configuration has one
+UNSET = cast(int, None)  # a number that was not given: a `Configuration` has a value for it
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Parameters:
     budgets: str = ""
     roles: str = ""  # of these the roles, "client=2"; empty: all processes are alike. It follows from `budgets`
     start: str = ""  # the state that runs begin in, of those that the protocol declares
-    quorums: str = ""  # the quorum system by its text (`zabspec/quorums.py`); empty: majorities
+    quorums: str = ""  # the quorum system by its text (`zabspec/quorums.py`); empty for majorities
     promises: bool = True  # False: order hooks of the protocol merge no steps (`worlds/priority.py`)
 
     @cached_property
@@ -87,5 +87,5 @@ class Parameters:
         return max(1, self.faults) if self.passes else 0
 
     def as_dict(self) -> dict[str, str | int]:
-        usual = {"promises": True, "passes": False, "quorums": "", "roles": ""}  # said only where they are not
+        usual = {"promises": True, "passes": False, "quorums": "", "roles": ""}  # written only where they differ
         return {name: value for name, value in asdict(self).items() if name not in usual or value != usual[name]}

@@ -29,8 +29,8 @@ FLAGS: Mapping[str, Mapping[str, str]] = {
     "report": {"--again": "--rerun"},
 }
 
-# By kind of JSON object or TOML table: the path of a key, with its new name. `[]` stands for every entry of a list.
-# The paths have the new names of the keys before the last, which is the old one.
+# By kind of JSON object or TOML table: the path of a key, with its new name. `[]` is every entry of a list. The paths
+# have the new names of the keys before the last, which is the old one.
 KEYS: Mapping[str, Mapping[str, str]] = {
     "explore": {
         "coverage.all_asked": "request_covered",
@@ -109,7 +109,7 @@ _reporters: list[Callable[[str], None]] = []
 
 @contextmanager
 def reported_by(report: Callable[[str], None]) -> Iterator[None]:
-    """Within this block, call `report` with the sentence of each old name, once, instead of issuing a Python warning.
+    """Call `report` within a block with the sentence of each old name, once, instead of issuing a Python warning.
 
     The command line writes it on stderr, so that the JSON on stdout stays as it is.
     """
@@ -215,7 +215,7 @@ def current_keys(kind: str, value: Json, name: str = "") -> Json:
     """Return a JSON or TOML value that was read, with the new names of its keys, and warn of old ones that stand alone.
 
     Args:
-        name: what the warning calls the file; empty: it names the kind.
+        name: what the warning calls the file; if empty, it names the kind.
 
     Raises:
         Contradiction: a key stands there under both names, with different values.

@@ -28,7 +28,7 @@ class Ensemble:
     Attributes:
         participants: server numbers, ascending.
         observers: the same, of those that do not vote.
-        groups: the members of each group by its number; empty: majorities.
+        groups: the members of each group by its number; empty for majorities.
         weights: of every participant; 1 unless configured.
     """
 
@@ -137,7 +137,7 @@ def integer(value: str, what: str) -> int:
     """Parse a whole number of 64 bits.
 
     Raises:
-        ConfigError: the text is none; the message names `what`.
+        ConfigError: the text is no such number; the message names `what`.
     """
     if not re.fullmatch(r"[+-]?\d{1,19}", value.strip(), re.ASCII) or not -(2**63) <= int(value) < 2**63:
         raise ConfigError(f"{what} must be a whole number, not {value!r}")

@@ -73,7 +73,7 @@ def place_of(name: str | os.PathLike[str]) -> Path:
 
 
 def without_secrets(said: str) -> str:
-    """Return a text in which addresses are without who asks for them, and without options behind a question mark."""
+    """Remove user names, passwords and options from the addresses in a text."""
     return re.sub(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"]+", bare, said)
 
 

@@ -55,7 +55,7 @@ def done_in_time(work: Callable[[], object], seconds: float) -> bool:
         worker = os.fork()
         if worker == 0:
             try:
-                unheard()  # whoever waits is told, and ends this
+                unheard()  # the waiting process is told, and ends this one
                 work()
             finally:
                 os._exit(0)

@@ -65,7 +65,7 @@ class Configuration(Parameters):
         self._check_budgets(found)
         self._check_declared(found)
         if not found.promises(self.variant):
-            object.__setattr__(self, "promises", True)  # there are none: one question, however it is asked
+            object.__setattr__(self, "promises", True)  # it has no promises: one configuration, however it is written
         if not 0 <= self.max_epoch <= 200:
             raise ConfigError(f"--max-epoch must be 1 to 200, not {self.max_epoch}")
         if not 0 <= self.channel <= 200:

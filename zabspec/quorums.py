@@ -20,7 +20,7 @@ from zabspec.ensemble import ConfigError, Ensemble, parse
 
 __all__ = ["MAJORITY", "MOST", "QuorumSystem", "named", "system_of", "text_of"]
 
-MAJORITY = "majority"  # what a command line calls the system that has no text
+MAJORITY = "majority"  # the name, on a command line, of the system with the empty text
 MOST = 7  # processes of a model
 TEXT = re.compile(
     r"weights (?P<alone>-?\d{1,19}(,-?\d{1,19}){0,6})"
@@ -32,13 +32,13 @@ WORD = 2**63  # ZooKeeper adds weights up in a signed word of 64 bits
 
 @dataclass(frozen=True)
 class QuorumSystem:
-    """Which sets of processes are quorums.
+    """A quorum system: the sets of processes that are quorums.
 
     Attributes:
-        nodes: processes, 1 to 7. A set of them is a mask: bit p is process p.
+        nodes: the number of processes, 1 to 7. A set of them is a mask: bit p is process p.
         table: bit m says whether the set with mask m is a quorum.
         text: the system in one line; see the module.
-        weights: of each process; 1 unless the text says otherwise.
+        weights: the weight of each process; 1 unless the text says otherwise.
     """
 
     nodes: int
@@ -95,7 +95,7 @@ def named(mask: int) -> str:
 
 
 def text_of(ensemble: Ensemble) -> str:
-    """Return the text of the system that an ensemble has; empty: majorities.
+    """Return the text of the system that an ensemble has; empty for majorities.
 
     Raises:
         ConfigError: no model has such a system.

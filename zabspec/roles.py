@@ -114,7 +114,7 @@ def has(roles: Roles | None, field: OfRole, p: int) -> bool:
 
 @lru_cache(64)
 def roles_of(text: str) -> Roles | None:
-    """Return the roles that a line of `Roles.text` says; None: it is empty."""
+    """Return the roles that a line of `Roles.text` says; None if it is empty."""
     parts = (part.partition("=") for part in text.split(",") if part)
     counts = {name: int(number) for name, _, number in parts}
     return Roles.of(counts) if counts else None

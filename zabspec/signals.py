@@ -28,8 +28,8 @@ __all__ = [
     "unheard", "uninterrupted",
 ]  # fmt: skip
 
-# Those whose default is to end the process, and that a person, a terminal, a batch system or a timer sends: not those
-# of a crash (SIGSEGV, SIGABRT, ...). Some are of Linux alone.
+# Signals that end the process by default and that a person, a terminal, a batch system or a timer sends: not those of a
+# crash (SIGSEGV, SIGABRT, ...). Some exist only on Linux.
 NAMES = (
     "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGALRM", "SIGUSR1", "SIGUSR2", "SIGXCPU", "SIGVTALRM", "SIGPROF",
     "SIGIO", "SIGPWR", "SIGSTKFLT",

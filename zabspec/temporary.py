@@ -23,7 +23,7 @@ __all__ = ["temporary_folder", "top", "unseen_file"]
 FOLDER = "zabcheck-"
 LOCK = ".zabcheck-lock"
 SETTLED = 60.0  # seconds after which a folder that is in use has a lock
-DISK = "/var/tmp"  # where much goes for which there is no memory: /tmp may be memory, too
+DISK = "/var/tmp"  # for data that does not fit into memory: /tmp may be memory, too
 
 
 def top() -> Path:

@@ -59,5 +59,5 @@ CLAUSES: tuple[Property, ...] = (
     *capacity.CLAUSES,
 )
 
-# The receipts that are asked about for each value of some fields of the leader that receives.
+# The receipts that are checked once for each value of some fields of the leader that receives.
 CASES: Mapping[str, tuple[str, ...]] = {"ACK_E": ("stage", "Q", "acked")}

@@ -16,7 +16,7 @@ __all__ = ["Argument", "argument_of", "is_whole"]
 
 @dataclass(frozen=True)
 class Argument:
-    """What an induction about a protocol is made of.
+    """An induction about a protocol: its clauses, its targets, and the cases into which it is split.
 
     Attributes:
         clauses: what is asked of every step, and assumed before it.
@@ -24,8 +24,9 @@ class Argument:
         shapes: the clauses that are enough to show what a step leaves as it was.
         cases: for a message or a kind of step, the fields of the process that acts whose values are asked about one
             by one.
-        impossible: for moves and steps of the paper that are known never to be possible the clauses that forbid them;
-            None: nobody has listed them, and one that is never possible is told, with the clauses that forbid it.
+        impossible: for moves and steps of the paper that are known never to be possible the clauses that forbid them.
+            None if nobody has listed them: then one that is never possible is reported, with the clauses that forbid
+            it.
     """
 
     clauses: Sequence[Property]

@@ -118,6 +118,7 @@ def test_sleep_sets_leave_out_none_of_the_states_that_are_left(configuration: Co
     assert a.generated < 0.9 * b.generated
 
 
+@pytest.mark.slow(seconds=1)
 def test_any_number_of_threads_gives_the_same() -> None:
     one, two = (AmpleExplorer(narrowing(SMALL), n).run(Limits()) for n in (1, 2))
     assert (one.levels, one.generated, one.witnessed) == (two.levels, two.generated, two.witnessed)

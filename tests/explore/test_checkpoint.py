@@ -116,6 +116,7 @@ def test_a_violation_found_before_is_told_when_it_goes_on(tmp_path: Path) -> Non
         assert found == {n: f.schedule for n, f in Explorer(broken, 1).run(Limits()).violations.items()} != {}
 
 
+@pytest.mark.slow(seconds=1)
 def test_what_a_checkpoint_is_not_of_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "kept"
     with pytest.raises(Refused, match="has no checkpoint"):

@@ -68,6 +68,7 @@ def narrowed(configuration: Configuration, judging: tuple[Property, ...]) -> tup
     return at, AmpleExplorer(code, 1).run(Limits())
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_violation_is_found_where_it_is_delivered() -> None:
     at, r = narrowed(replace(TWO, variant="commit-on-propose"), REPLACED)
     assert not at.believed(r)

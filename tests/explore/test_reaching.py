@@ -114,6 +114,7 @@ def test_the_command_of_a_report_reaches_what_was_not_reached() -> None:
     assert json.loads(again.stdout)["to_reach"] == []
 
 
+@pytest.mark.slow(seconds=1)
 def test_it_goes_no_deeper_than_that_takes() -> None:
     words = command_in(run("--protocol", "db19", "--nodes", "2", "--depth", "4", "--property", "integrity").stdout)
     assert words[-3:] == ["--depth", "10", "--keep-going"]

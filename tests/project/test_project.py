@@ -191,6 +191,7 @@ def test_a_plain_exploration_imports_nothing_that_it_does_not_need() -> None:
     assert not set(HEAVY) & set(there)
 
 
+@pytest.mark.slow(seconds=1)
 def test_z3_is_imported_only_when_it_is_asked() -> None:
     program = (
         f"{EXPLORES}"

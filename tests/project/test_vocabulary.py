@@ -192,6 +192,7 @@ def test_the_map_of_names_has_every_renamed_one() -> None:
 COMMON = ("Run", "Found", "Answer", "Action", "Plan", "Report", "Listener", "Property", "Variant")
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("name", COMMON)
 def test_one_class_has_a_name_that_readers_meet_everywhere(name: str) -> None:
     where = classes().get(name, [])

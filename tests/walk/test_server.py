@@ -316,6 +316,7 @@ def test_an_expression_of_other_types_is_no_search() -> None:
     assert "cannot be compared" in sought("some p: p.history == 3")["sentence"]
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_search_ends_when_it_is_cancelled() -> None:
     """Cancelled, a search of many states ends; closing the server ends all of them."""
     service, app = served(BROKEN, bounds=Bounds(threads=1, time_limit=60))

@@ -35,7 +35,7 @@ COLUMNS = ("run", "process", "position", "kind", *TXN, "time")
 MOST = 200_000  # events of a run that a graph has: networkx takes about a kilobyte for each
 NO_MESSAGES = "it does not say which message each receipt is for"
 VERBS = {ABCAST: "abcasts", ABDELIVER: "delivers"}
-OF_TWO = {"send": "from", "deliver": "to"}  # the events of a simulated run that name two processes, and whose each is
+OF_TWO = {"send": "from", "deliver": "to"}  # the events of a simulated run with two processes, and which it is
 
 
 class MissingData(Exception):
@@ -219,7 +219,7 @@ def events_of_table(path: Path, relation: str, number: int | None) -> Events:
     """Return the broadcasts and deliveries of a run in an event table.
 
     Args:
-        number: of the run; None: the table has one alone.
+        number: of the run; None if the table has only one.
 
     Raises:
         TableError: it is no event table, or has no such run.
@@ -261,7 +261,7 @@ def events_of_logs(
     """Return the proposals and commits in text logs of servers.
 
     Args:
-        rows: of the history; None: the logs tell of none.
+        rows: the rows of the history; None if the logs have no proposal and no commit.
         names: of the servers, by their numbers.
         silent: the rows, by process and position, that no line says.
 

@@ -28,18 +28,21 @@ MOMENTS = ("closed", "killed", "starts")  # behind which properties are asked of
 
 @dataclass
 class Conformed:
-    """What became of a record.
+    """The result of checking a record against the model of a release.
 
     Attributes:
-        verdict: EXPLAINED only if the record is whole, and a run of the text that was replayed step by step sends each
+        verdict: EXPLAINED only if the record is whole, and a run of the model that was replayed step by step sends each
             of its packets.
-        explained: observations up to which a run explains it, of `total`.
-        at: the first that nothing explains. reasons: why not, nearest first. why: what is not known.
-        unjudged: packets to an end that was closed: the text does not send them.
-        steps: of the explaining run; `states`: looked at; `widest`: most states that explain one prefix.
-        syncs: how learners were brought up to date, by kind. elections: in which a leader's epoch was seen.
-        broken: properties that the explaining run breaks, with the line by which it does.
-        lost: what clients were told and is not served in the end.
+        explained: the number of observations, of `total`, that a run explains.
+        at: the first observation that nothing explains. reasons: why not, nearest first. why: the reason for UNKNOWN.
+        unjudged: packets to an end that was closed, which the model does not send.
+        slow_transfers: transfers that are one step of the model, and that took a while here (`with_transfer_later`).
+        steps: the steps of the explaining run; `states`: the number of states visited; `widest`: the most states that
+            explain one prefix.
+        syncs: how learners were synchronized, by kind. elections: the number of elections in which a leader's epoch was
+            seen.
+        broken: the properties that the explaining run violates, each with the line that does it.
+        lost: writes that were acknowledged to clients and are not served in the end.
     """
 
     verdict: str = UNKNOWN
@@ -68,7 +71,7 @@ def conformed(
 
     Args:
         variant: the release, as the protocol calls it, and other variants with commas.
-        limit: seconds that it may take; 0: no limit.
+        limit: seconds that it may take; 0 for no limit.
     """
     began, end = time.process_time(), Deadline(limit) if limit else None
     out = Conformed(total=len(record.observations), lost=lost_writes(record))

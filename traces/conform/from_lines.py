@@ -142,9 +142,18 @@ def built(
         return
     again = Replay(text, lines, {id(line) for term in run.barren for line in term.lines})
     if (wrong := again.run(run.words, out) or again.differs(disks)) is not None:
-        out.why = f"the run that was built does not explain the logs: {wrong}"
+        out.why, out.broken = f"the run that was built does not explain the logs: {wrong}", {}
         return
     out.verdict = EXPLAINED
+
+
+def differs(model: object, real: object) -> str:
+    """Return how a part of a disk differs, in words."""
+    if isinstance(model, list) and isinstance(real, list):
+        k = next((k for k, (a, b) in enumerate(zip(model, real, strict=False)) if a != b), min(len(model), len(real)))
+        ends = [f"{of[k]:#x}" if k < len(of) else "nothing" for of in (model, real)]
+        return f"has {ends[1]} where the run has {ends[0]}, behind {k:,} others"
+    return f"is {real}, and the run has {model}"
 
 
 # --- what excludes a line, whatever is silent -----------------------------------------------------------
@@ -176,7 +185,13 @@ def wrong_syncs(lines: ServerLines, text: Text) -> Iterator[tuple[ServerLine, st
         s = text.begin()
         for z in sorted({low, high} - {0}):
             s.committed_log[0].append(own[z])
-        s.role[0], s.phase[0], s.last_processed[0], s.peer_last[0][1], s.link[1][0] = LEADING, SERVING, own[last], own[peer], OPEN
+        s.role[0], s.phase[0], s.last_processed[0], s.peer_last[0][1], s.link[1][0] = (
+            LEADING,
+            SERVING,
+            own[last],
+            own[peer],
+            OPEN,
+        )
         try:
             text["sync_follower"](s, 0, 1)
         except ERRORS:
@@ -448,11 +463,15 @@ class Replay:
             p = self.servers.index(server)
             pairs = (
                 ("log", [self.real(z) for z in s.log[p]], list(disk.log)),
-                ("snapshots", sorted({self.real(z) for z in s.snapshot_names[p]} - {0}), sorted({*disk.snapshots} - {0})),
+                (
+                    "snapshots",
+                    sorted({self.real(z) for z in s.snapshot_names[p]} - {0}),
+                    sorted({*disk.snapshots} - {0}),
+                ),
                 ("currentEpoch", int(s.current_epoch[p]), max(0, disk.current)),
                 ("acceptedEpoch", int(s.accepted_epoch[p]), max(0, disk.accepted)),
             )
             for what, model, real in pairs:
                 if model != real:
-                    return f"in the end, the {what} of server {server} is another one"
+                    return f"in the end, the {what} of server {server} {differs(model, real)}"
         return None

@@ -384,7 +384,13 @@ class Guided:
         if self.s.phase[l] != SERVING and self.s.last_processed[l] != last and serves is not None:
             self.reach(serves)
         if self.s.phase[l] == SERVING:
+            snapshot = next((x for x in term.lines if x.kind == "snapshot"), None)
+            if snapshot is not None and snapshot.zxid > line.values[2]:  # the learner applies more before NEWLEADER
+                self.commit(l, self.own(snapshot.zxid))
             self.commit_to(l, last)
+            outstanding = self.visible_end(f)
+            while self.s.last_proposed[l] < outstanding and outstanding // self.text.width == self.s.term[l]:
+                self.propose(l)
         self.hear(l, f)
 
     def see_got_sync(self, line: ServerLine, f: int) -> None:
@@ -539,9 +545,10 @@ class Guided:
 
     def end_term(self, p: int, z: int) -> None:
         """End a server's term so that it then votes with a zxid."""
-        s = self.s
-        if s.role[p] == LEADING:
+        if self.s.role[p] == LEADING:
             self.forward_all(p)
+        elif self.s.phase[p] == SERVING and (logged := self.hole_behind(p)) and self.last_logged(p) <= logged < z:
+            self.apply_unlogged(p, z, logged)
         while True:
             s = self.s
             l = s.leader[p]
@@ -573,6 +580,51 @@ class Guided:
             while self.last_logged(p) < z and self.progress(p, z):
                 pass
 
+    def visible_end(self, f: int) -> int:
+        """Return the zxid up to which a learner logs in this term, where its disk shows that and its next vote does not.
+
+        In some releases a learner logs what it receives before NEWLEADER without applying it. If it votes with less
+        then, the next term logs the same transactions again: the log in the end goes back there. Else 0.
+        """
+        final = [self.own(z) for z in self.disks[self.servers[f]].log]
+        own = list(self.s.log[f])
+        k = len(own)
+        if final[:k] != own or k >= len(final):
+            return 0
+        last = final[k]
+        for z in final[k + 1 :]:
+            if z <= last:
+                return last if last > self.target(f) else 0
+            last = z
+        return 0
+
+    def hole_behind(self, f: int) -> int:
+        """Return the zxid behind which a server's log in the end leaves some of the epoch out, or 0.
+
+        In some releases a term's end drops what waits for the log, also what is applied.
+        """
+        final = [self.own(z) for z in self.disks[self.servers[f]].log]
+        k = len(self.s.log[f])
+        if not k or final[:k] != list(self.s.log[f]):
+            return 0
+        for a, b in zip(final[k - 1 :], final[k:], strict=False):
+            if b != a + 1:
+                return a if b > a + 1 and b // self.text.width == a // self.text.width else 0
+        return 0
+
+    def apply_unlogged(self, f: int, z: int, logged: int) -> None:
+        """Let a learner apply up to a zxid, and log less."""
+        l = self.s.leader[f]
+        if self.s.role[l] == LEADING and self.s.phase[l] == SERVING and self.s.link[f][l] == OPEN:
+            self.commit(l, z, without=f)
+        while self.s.last_processed[f] < z:
+            if len(self.s.sync_queue[f]) and self.s.sync_queue[f][0] <= logged:
+                self.act(f, SYNCS)
+            elif len(self.s.to_apply[f]):
+                self.act(f, COMMITS)
+            else:
+                self.receive(f)
+
     def bring_to_disk(self, p: int) -> None:
         """Log what is on a server's disk in the end."""
         z = self.target(p)
@@ -581,28 +633,33 @@ class Guided:
 
     def commit_to(self, l: int, z: int) -> None:
         """Let a leader have applied up to a zxid, and no more."""
-        while self.s.last_processed[l] < z:
-            s = self.s
-            if len(s.to_apply[l]):
-                self.act(l, COMMITS)
-                continue
-            if s.last_committed[l] >= z:
-                break
-            while self.s.last_proposed[l] < z:
-                self.propose(l)
-            while len(self.s.sync_queue[l]) and self.s.sync_queue[l][0] <= z:
-                self.act(l, SYNCS)
-            for f in range(self.n):
-                if f == l or self.s.last_committed[l] >= z or not self.can_log(f, l, z):
-                    continue
-                while self.last_logged(f) < z and self.progress(f, z):
-                    pass
-                while self.s.last_committed[l] < z and len(self.s.to_leader[f][l]) and f in self.s.looping[l]:
-                    self.hear(l, f)
-            if self.s.last_committed[l] < z and not len(self.s.to_apply[l]):
-                raise Stuck(f"no quorum acknowledges {self.real(z):#x}: {self.where(l)}")
+        self.commit(l, z)
+        while self.s.last_processed[l] < z and len(self.s.to_apply[l]):
+            self.act(l, COMMITS)
         if self.s.last_processed[l] != z:
             raise Stuck(f"in the model, {self.where(l)}")
+
+    def commit(self, l: int, z: int, without: int = -1) -> None:
+        """Let a leader commit up to a zxid, by acknowledgements of learners that will be seen to have it.
+
+        Args:
+            without: a learner that does not log for it.
+        """
+        if self.s.last_committed[l] >= z:
+            return
+        while self.s.last_proposed[l] < z:
+            self.propose(l)
+        while len(self.s.sync_queue[l]) and self.s.sync_queue[l][0] <= z:
+            self.act(l, SYNCS)
+        for f in range(self.n):
+            if f in (l, without) or self.s.last_committed[l] >= z or not self.can_log(f, l, z):
+                continue
+            while self.last_logged(f) < z and self.progress(f, z):
+                pass
+            while self.s.last_committed[l] < z and len(self.s.to_leader[f][l]) and f in self.s.looping[l]:
+                self.hear(l, f)
+        if self.s.last_committed[l] < z:
+            raise Stuck(f"no quorum acknowledges {self.real(z):#x}: {self.where(l)}")
 
     def can_log(self, f: int, l: int, z: int) -> bool:
         """Return whether a learner may log up to a zxid, by what its next lines have."""

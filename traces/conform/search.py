@@ -35,8 +35,8 @@ __all__ = ["LAG", "LOOKAHEAD", "UNSEEN", "Asides", "Failure", "Node", "Search", 
 
 LOOKAHEAD = 12  # observations by which a leader's proposal is ahead of its first packet, at most
 LAG = 16  # transactions by which a sync or a commit thread is behind, at most
-STALLED = 1000  # the same of a sync thread whose disk stalls
-SOON = 25  # observations within which a leader whose term ends has closed all its connections
+STALLED = 1000  # the same for a sync thread on a stalled disk
+SOON = 25  # observations within which a leader at the end of its term has closed all its connections
 MOST_STATES = 10_000  # looked at for one observation
 MOST_ENDS = 2_000  # states that explain a record up to some place
 NEVER = "log write fails"
@@ -75,11 +75,11 @@ class Node:
 
 @dataclass
 class Failure:
-    """Nothing explains an observation.
+    """The failure to explain an observation.
 
     Attributes:
         instead: what the model could have sent in its place. states: those that explain all before it.
-        beforehand: why nothing explains it, whatever the text does; empty: the text does not.
+        beforehand: why nothing explains it, whatever the protocol does; empty if only the protocol does not.
     """
 
     observation: Observation
@@ -115,15 +115,16 @@ class Asides:
 
 
 class Search:
-    """Goes through a record.
+    """A search for a run of the model that sends the packets of a record.
 
     Args:
-        narrow: a follower whose term ends has applied nothing that it has not logged: fewer states, and what is not
-            explained so may be otherwise.
-        lag: transactions by which a sync thread is behind, at most.
+        narrow: assume that a follower whose term ends has applied nothing that it has not logged. Then there are fewer
+            states, and an unexplained observation may still have an explanation.
+        lag: the most transactions by which a sync thread is behind.
 
     Attributes:
-        nodes: what explains it so far. unjudged: lines of packets to an end that is closed: the text sends none.
+        nodes: the states that explain the record so far. unjudged: lines of packets to an end that is closed, which the
+            model does not send.
     """
 
     def __init__(self, record: Record, text: Text, narrow: bool = False, lag: int = LAG) -> None:
@@ -507,7 +508,7 @@ class Search:
             return [node]
         link = s.link[f][l]
         if link == (FOLLOWER_OPEN if o.up else LEADER_OPEN):
-            self.unjudged.add(o.number)  # who it is for has closed, and the text drops what is sent
+            self.unjudged.add(o.number)  # its target has closed, and the model drops what is sent to it
             return [node]
         sender = f if o.up else l
         channel, unseen = self.places_of(o, f, l)
@@ -609,7 +610,7 @@ class Search:
         return (lambda t, w: own(t, w) and all(skip(t, w) for skip in others)) if others else own
 
     def pointless_to_greeted(self, s: Unbounded, l: int, f: int) -> Skip | None:
-        """Of the transfer to a learner whose ACKEPOCH has been seen."""
+        """Return a predicate for steps that cannot matter to the transfer to a learner whose ACKEPOCH was seen."""
         for k in self.sent_down.get(s.connection[f][l], []):
             o = self.record.observations[k]
             if k >= self.position and o.kind in SYNCHRONIZES:
@@ -652,8 +653,9 @@ class Search:
 
         return leaves_out
 
-    def is_greeted(self, s: Unbounded, l: int) -> bool:
-        """Return whether an ACKEPOCH was seen that a leader has not read, or has not sent the SNAP for."""
+    def greeted(self, s: Unbounded, l: int) -> list[int]:
+        """Return the learners whose ACKEPOCH was seen that a leader has not read, or has not sent the SNAP for."""
+        out = []
         for f in range(self.n):
             at = f * self.n + l
             seen = s.slots[self.up + at][: len(s.slots[self.up + at]) - s.slots[self.unseen_up + at]]

@@ -199,4 +199,3 @@ def read_values(line: ServerLine, found: re.Match[str]) -> None:
         line.values = (int(found[1]),)
     elif found.groups():
         line.values = (int(found[1], 16),)
-

@@ -103,7 +103,7 @@ def _verdict(trace: Trace) -> str:
 
 # --- Mermaid -------------------------------------------------------------------------------------
 
-# What ends a statement, begins an entity or is taken for markup in a Mermaid text.
+# Characters that end a statement, begin an entity or are markup in Mermaid.
 ESCAPES = str.maketrans({"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "\n": " ", "%": "#37;"})
 
 

@@ -29,7 +29,7 @@ from zabspec.model import Model
 
 __all__ = ["Named", "Reason", "named", "reason", "why"]
 
-A_PROCESS = re.compile(r"(?<![A-Za-z0-9_])p$")  # what stands before a number that is a process
+A_PROCESS = re.compile(r"(?<![A-Za-z0-9_])p$")  # the text before a number that is a process
 AN_EPOCH = re.compile(r"(?<![A-Za-z0-9_])epoch $", re.IGNORECASE)
 
 

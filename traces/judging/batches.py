@@ -46,16 +46,16 @@ __all__ = [
 
 NUMBERED, BY_TIME, GIVEN = "numbered", "by time", "given"  # how the order of a run's rows is known
 MALFORMED = "malformed"
-WORDS = (*COUNTS, MALFORMED)  # what is said of a property in a run
-NEEDED = (*COLUMNS, "message", "detail")  # of a table, besides `row`
-AT_ONCE = 1 << 18  # rows that are judged together
+WORDS = (*COUNTS, MALFORMED)  # the verdicts on a property in a run
+NEEDED = (*COLUMNS, "message", "detail")  # the columns of a table that are needed, except `row`
+AT_ONCE = 1 << 18  # rows that are checked together
 BY_COLUMNS = ("time", "process", "position")
 MOST_RANGES = 1 << 14  # files of a long run: four thousand million rows
 UNSURE = "there is no column 'row', and for so many rows the other columns are not checked for an order"
 OTHERWISE = "it is not decided for this run"
 PLACED = tuple(KIND_CODES[kind] for kind in ("abcast", "establish"))  # what of them is first may tell others apart
 
-# Why a property is not judged where a run is judged by others: what the rows would have to note.
+# The reason why a property is not checked where others are: what the rows would have to record.
 UNNOTED = tuple(
     f"only a table known to have every {' and every '.join(sorted(kinds))} shows it"
     if (kinds := needs(p.holds))
@@ -68,13 +68,13 @@ Said = tuple[str, int | None, str | None]  # why, the time of the moment, and wh
 
 @dataclass
 class Spoken:
-    """What is said of a run.
+    """The verdicts on a run.
 
     Attributes:
-        run: its number; None: rows that say none.
-        words: for each of `JUDGED` the place of its word in `WORDS`; `UNSAID`: it was not asked for.
-        said: more, of some of them, by their places in `JUDGED`.
-        note: what is to be said whatever the verdicts are.
+        run: its number; None for rows that have none.
+        words: for each of `JUDGED` the place of its verdict in `WORDS`; `UNSAID` if it was not asked for.
+        said: more about some of them, by their places in `JUDGED`.
+        note: a remark that holds whatever the verdicts are.
     """
 
     run: int | None
@@ -100,14 +100,15 @@ def spoken_of() -> pa.Schema:
 
 @dataclass(frozen=True)
 class Judge:
-    """What a task does with the rows of a partition.
+    """The check that a task makes of the rows of a partition.
 
     Attributes:
-        names: the properties; none: all that are judged by default.
-        observes: the kinds of event that are noted, of runs whose first row does not say.
-        order: of the rows of a run. `NUMBERED`: the column `row` numbers them, from 0; `BY_TIME`: by time, process and
-            position, as far as these say it; `GIVEN`: as they lie.
-        at_once, longest: rows that are judged together, and those of a run that is held.
+        names: the properties; if empty, all that are checked by default.
+        observes: the kinds of event that are recorded, for runs whose first row does not say.
+        order: how the order of a run's rows is known. `NUMBERED`: the column `row` numbers them, from 0; `BY_TIME`: by
+            time, process and position, as far as these say it; `GIVEN`: as they lie.
+        at_once, longest: the number of rows that are checked together, and the most rows of a run that is held in
+            memory.
     """
 
     names: tuple[str, ...] = ()
@@ -149,7 +150,7 @@ class Judge:
                         if before:
                             yield self.judged(pa.concat_tables(before))
                         long = Long(self, parts)
-                        del before, parts  # or they would be held until the run has ended
+                        del before, parts  # or they would be kept in memory until the run has ended
             if long is not None:
                 yield [long.judged()]
         finally:
@@ -160,7 +161,7 @@ class Judge:
         if nameless:
             yield [self.refused(None, f"{nameless:,} rows have no run number")]
 
-    # --- runs that are held --------------------------------------------------------------------------
+    # --- runs in memory ------------------------------------------------------------------------------
 
     def judged(self, table: pa.Table) -> list[Spoken]:
         """Check the runs of a table."""
@@ -396,7 +397,7 @@ def filled(table: pa.Table) -> pa.ChunkedArray:
     return pc.fill_null(table.column("kind"), "")
 
 
-# --- a run that is too long to be held -------------------------------------------------------------
+# --- a run that is too long for memory -------------------------------------------------------------
 
 
 class Long:
@@ -524,7 +525,7 @@ def one_by_one(work: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
     return [work(*argument) for argument in arguments]
 
 
-# --- what is said ------------------------------------------------------------------------------------
+# --- results -----------------------------------------------------------------------------------------
 
 
 def spoken(each: PerRun) -> list[Spoken]:

@@ -45,7 +45,10 @@ NO_EPOCH = -1
 
 
 class Sums(Struct):
-    """What the rows of a part come to. The words of an entry, or of an epoch, lie together: a row needs all."""
+    """The digests of the rows of a part, as words.
+
+    The words of an entry, or of an epoch, are adjacent, since every row needs all of them.
+    """
 
     most = size()
     slots = size()  # a power of two, above `most`

@@ -52,11 +52,11 @@ PROPERTIES_OF_ANY = tuple(name for name in KERNEL if name not in BY_QUORUM)
 
 @dataclass(frozen=True)
 class Conclusion:
-    """What is said of a property.
+    """The verdict on a property.
 
     Attributes:
-        word: of `COUNTS`.
-        rows: if it is violated, the row by which, and those that show it (-1: none).
+        word: one of `COUNTS`.
+        rows: if it is violated, the row by which, and those that show it, filled up with -1.
     """
 
     word: str
@@ -65,12 +65,13 @@ class Conclusion:
 
 @dataclass(frozen=True)
 class Filling:
-    """How a view fills in what rows leave unknown.
+    """The way in which a view fills in what rows leave unknown.
 
     Attributes:
-        most: as many moments end as may, and passes do not agree if they may; or else as few, and they do.
-        accepts, leaders: a proposal, or a leader, without an epoch is of each that may be; or else left out.
-        abcasts: what is done with an abcast of which something is unknown.
+        most: if true, as many moments end as may, and passes do not agree if they may; else as few, and they do.
+        accepts, leaders: whether a proposal, or a leader, without an epoch counts in each epoch that it may have; if
+            not, it is left out.
+        abcasts: the treatment of an abcast of which something is unknown.
     """
 
     most: bool
@@ -145,12 +146,12 @@ def moved(found: Conclusion, start: int) -> Conclusion:
 
 
 class Rows:
-    """The rows of a run, as far as they say something.
+    """The rows of a run, as far as they have values.
 
     Args:
         kinds: the kernel's code of each.
-        columns: of the table.
-        crashes: those in which a process crashes or recovers.
+        columns: the columns of the table.
+        crashes: the rows in which a process crashes or recovers.
     """
 
     def __init__(self, kinds: Any, columns: Mapping[str, Any], crashes: Sequence[int]) -> None:
@@ -392,7 +393,7 @@ class Partial:
                 first = -1
         return first >= 0  # the last moment ends with the run
 
-    # --- judging ---------------------------------------------------------------------------------
+    # --- checking --------------------------------------------------------------------------------
 
     def views(self, names: Collection[str]) -> tuple[dict[int, list[int]], list[tuple[Any, dict[str, Any]]]]:
         """Return the views by which properties are checked, and the places of each kind of view among them."""

@@ -25,7 +25,7 @@ from traces.judging.quorums import later_histories
 
 
 def conclude(table: Table, run: JudgedRun, out: RunReport, end: int) -> None:
-    """Check the properties that stay violated once they are, over all that was kept of a run that ends before `end`."""
+    """Check the properties that stay violated once they are, over the memory of a run that ends before `end`."""
     for t in range(run.txns.count):
         if run.first_row[t] >= 0:
             delivered(table, run, out, t)
@@ -73,7 +73,7 @@ def one_sequence(run: JudgedRun, out: RunReport) -> bool:
 
 def along(run: JudgedRun, out: RunReport, p: int) -> None:
     """Check the properties that are visible along the sequence of p's deliveries."""
-    least = NEVER  # of the epochs so far, and the greatest: by whose delivery and which abcast
+    least = NEVER  # the least and the greatest of the epochs so far, with the delivery and the abcast that give it
     greatest = NULL
     high_row = -1
     high_by = -1

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_ROWS", "Judged", "judged_by_definition", "read_by", "violation_of"]
 
-MOST_ROWS = 128  # of what it reads of a run: of a larger run nothing is said, since texts are not written to be quick
+MOST_ROWS = 128  # of a run's rows that it reads: larger runs stay open, since definitions are slow
 MOST_EVENTS = 4  # that a violation shows
 
 
@@ -68,7 +68,7 @@ def judged_by_definition(batch: Batch, place: int, prop: Property) -> Judged:
             h.fold(row, behind(rows, at))
             here = int(places[at])
             if at + 1 < len(rows) and int(places[at + 1]) < moment_end(batch, start, here):
-                continue  # the moment goes on
+                continue  # the same moment continues
             said = asked(prop.holds, h)
             if not said:
                 return Judged("violated", here, said)

@@ -60,10 +60,10 @@ def judge_frame(
 
     Args:
         events: the columns of an event table; others are left alone.
-        names: the properties to judge; none: all that are judged by default.
+        names: the properties to check; if empty, all that are checked by default.
         observes: the kinds of event that the source of a run notes, if its first row does not say.
         together: the rows of each run lie together, in order, in one partition.
-        order: columns that say the order of a run's rows; none: `row` if there is one, and all rows are there.
+        order: columns that say the order of a run's rows; if empty, the column `row` if there is one.
 
     Raises:
         TableError: a column is missing, or of another type.
@@ -198,12 +198,12 @@ def check_frame(found: StructType, order: Sequence[str] = ()) -> None:
 
 
 def judge_address(address: Address, names: Sequence[str], master: str | None = None) -> Totals:
-    """Judge a table that Spark reads: files in any of Hadoop's file systems, or a table of a catalog.
+    """Check a table that Spark reads: files in any of Hadoop's file systems, or a table of a catalog.
 
     Raises:
         NoSpark: there is none.
         SparkFailed: a job failed.
-        TableError: there is no such table, or a run cannot be judged.
+        TableError: there is no such table, or a run cannot be checked.
     """
     from traces.spark.session import session
 

@@ -32,8 +32,8 @@ Each = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]]
 Key = tuple[int, int]  # a block: epoch, number
 LOOKED_AT = 1 << 22  # rows that may be looked at one by one
 
-# Whose premise takes two abcasts; and of these, those whose premise is looked for in the first epochs that are
-# delivered, which is enough where all that is delivered was abcast.
+# Properties whose premise takes two abcasts; and those of them whose premise is looked for in the first delivered
+# epochs, which is enough where every delivered transaction was abcast.
 OF_TWO = (
     "local-primary-order", "global-primary-order", "primary-integrity", "po-causal-order", "strict-causality",
     "prefix", "causal-order", "unique-zxid",
@@ -44,15 +44,15 @@ NOT_LONG = ("chosen-in-later-histories", "delivered-is-chosen", "delivered-stand
 
 @dataclass
 class Open:
-    """What the digests leave open.
+    """The questions that the digests leave open.
 
     Attributes:
-        blocks, zxids: the transactions to be looked at.
-        order: every pass goes up in zxids, and no block is visited twice in one.
-        abcasts: so do the abcasts of every epoch.
-        one: every epoch has one instance that abcasts.
-        grow: no process abcasts in an epoch earlier than one it abcast in before.
-        late: something was delivered before it was abcast.
+        blocks, zxids: the transactions to check one by one.
+        order: whether every pass ascends in zxids, and visits no block twice.
+        abcasts: whether the abcasts of every epoch do so too.
+        one: whether every epoch has one instance that abcasts.
+        grow: whether no process abcasts in an epoch earlier than one in which it abcast before.
+        late: whether something was delivered before it was abcast.
     """
 
     blocks: set[Key] = field(default_factory=set)
@@ -65,16 +65,16 @@ class Open:
 
 
 def judge_history(unit: Unit, asked: int, each: Each, shift: int = SHIFT, most: int = LOOKED_AT) -> Totals:
-    """Judge the one run of a long unit.
+    """Check the one run of a long unit.
 
     Args:
-        asked: the mask (`BITS`) of the properties to judge.
+        asked: the mask (`BITS`) of the properties to check.
         each: runs the work over the unit's parts.
         shift: a block is `1 << shift` counters of an epoch.
-        most: rows that may be looked at one by one.
+        most: the most rows that may be checked one by one.
 
     Raises:
-        TableError: the run cannot be judged.
+        TableError: the run cannot be checked.
     """
     bases = [0]
     for part in unit.parts:
@@ -206,7 +206,7 @@ def concluded(
         "one-leader-an-epoch": True,
         "unique-zxid": abcasts,
     }
-    # without total order a process may disagree with itself, and what it lacks may be mended in a later moment
+    # without total order a process may contradict itself, and a later moment may fill what it lacks
     alike = stands("total-order")
     enough["agreement"] = enough["global-primary-order"] = alike
     enough["causal-order"] = alike and abcasts and found.grow
@@ -220,7 +220,7 @@ def concluded(
             continue
         if not known & bit or name in NOT_LONG or name not in KERNEL:
             out[name] = "not judged"
-        elif broken & bit and name != "strict-causality":  # which a chain of those left out may mend
+        elif broken & bit and name != "strict-causality":  # a chain of the abcasts that were left out may repair it
             out[name] = "violated"
         elif sent[0] < 2 and name in OF_TWO:
             out[name] = "premise not reached"
@@ -280,10 +280,10 @@ class Blocks:
     """The blocks of a history, from the summaries of its parts.
 
     Attributes:
-        abcast: of each block what was abcast; if that is not noted, the most that a pass has of it.
-        passes: for each process and pass, of each block what it has, and the row by which it has it.
-        delivered: the blocks of which anyone delivers anything.
-        order: every block, by epoch and number.
+        abcast: for each block what was abcast; if that is not recorded, the most that a pass has of it.
+        passes: for each process and pass what it has of each block, and the row from which on it has it.
+        delivered: the blocks of which any process delivers anything.
+        order: all blocks, by epoch and number.
     """
 
     def __init__(self, summaries: Sequence[Summary], abcasts: bool) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LARGE", "Progress", "judge_on_spark", "judge_plainly", "read_units"]
 
-Progress = Callable[[int, int, Totals], object]  # rows judged, of how many, and what was found so far
+Progress = Callable[[int, int, Totals], object]  # rows checked, of how many, and the results so far
 OFTEN = 0.1  # seconds between two looks at what is done
 LARGE = 100_000_000  # rows beyond which Spark is worth its start
 
@@ -69,14 +69,14 @@ def settled(total: Totals, units: Sequence[Unit]) -> Totals:
 def judge_plainly(
     units: Sequence[Unit], names: Sequence[str], threads: int, progress: Progress = lambda *_: None, shift: int = SHIFT
 ) -> Totals:
-    """Judge every unit in this process, a unit to a thread.
+    """Check every unit in this process, one unit per thread.
 
     Args:
-        names: the properties to judge; none: all that are judged by default.
+        names: the properties to check; if empty, all that are checked by default.
         shift: of the blocks of a long run.
 
     Raises:
-        TableError: a unit cannot be judged.
+        TableError: a unit cannot be checked.
     """
     total, done = units[0].totals(names), 0
     everything = sum(u.rows for u in units)
@@ -84,7 +84,7 @@ def judge_plainly(
         machine(judge_runs)  # compiled once, before threads ask for it
         machine(sum_blocks)
     stop = Event()
-    begun = dict.fromkeys(range(len(units)), 0)  # of units under way the rows that are judged
+    begun = dict.fromkeys(range(len(units)), 0)  # the number of rows checked, for each unit under way
     pool = ThreadPoolExecutor(threads)
 
     def each(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -182,7 +182,7 @@ def tasks(spark: SparkSession, watch: Watch) -> Callable[[Callable[..., Any], Se
         def run(*argument: Any) -> Any:
             try:
                 return work(*argument)
-            except TableError as problem:  # the job goes on, and the sentence comes back
+            except TableError as problem:  # the job continues, and the message is returned
                 return problem
 
         with watch():

@@ -99,7 +99,7 @@ def judge_run(table: Table, run: JudgedRun, out: RunReport, start: int, end: int
 
 
 def begin(run: JudgedRun, out: RunReport, start: int) -> None:
-    """Reset what is known for the run that begins in a row."""
+    """Reset the memory for the run that begins in a row."""
     out.broken = 0
     out.met = 0
     out.unknown = 0
@@ -149,7 +149,7 @@ def half_known(out: RunReport, gap: int, seen: int) -> None:
 
 
 def read_row(table: Table, run: JudgedRun, out: RunReport, row: int) -> None:
-    """Add a row to what is known of its run."""
+    """Add a row to the memory of its run."""
     time = table.time[row]
     if time != NULL and time != run.now:
         moment(run, out, row, time)

@@ -154,7 +154,7 @@ class JudgedRun(Struct):
     now = word()
     dirty = word()  # a mask of those that delivered in this moment
     gaps = word()  # of how many instances some process has a transaction without an earlier one
-    replacing = word()  # the process whose new history is being read; -1: none
+    replacing = word()  # the process whose new history is being read, or -1
     replacing_row = word()
     standing = word()  # the row in which it delivered what the new one must have next
     astray = word()  # a mask of those with a pass that does not agree with an earlier one
@@ -167,7 +167,7 @@ class JudgedRun(Struct):
     clock = word()  # bit 0: a row of the history has no time; bit 1: a row has one
     identities = word()  # the same of the identities of transactions
     digests = word()  # and of their digests
-    full = word()  # there is no room: it is to be judged again with more
+    full = word()  # there is no room: check it again with more
 
 
 def room_for(processes: int, capacity: int) -> JudgedRun:
@@ -182,7 +182,7 @@ def room_for(processes: int, capacity: int) -> JudgedRun:
 class RunReport(Struct):
     """The result of a run: masks of what is violated, met and unknown, an error and its row.
 
-    For each property it has the row by which it is violated, and up to four rows that show it (-1: none).
+    For each property it has the row by which it is violated, and up to four rows that show it (-1 for none).
     """
 
     broken = word()

@@ -94,14 +94,14 @@ class Delivered(list[Transaction]):
 
 
 class Observed:
-    """What was observed of a run, as far as its rows were folded: the fields of `zabspec/history.py`.
+    """The observed history of a run, after a part of its rows: the fields of `zabspec/history.py`.
 
     Args:
-        rows: all of the run's that are ever folded.
-        used: the columns that tell transactions from each other, in any row of the run.
+        rows: all rows of the run that will be added.
+        used: the columns that distinguish transactions, in any row of the run.
 
     Raises:
-        Unknown: they leave something unknown.
+        Unknown: the rows leave something unknown.
     """
 
     def __init__(self, rows: Sequence[Row], used: Sequence[str]) -> None:

@@ -69,11 +69,11 @@ class ObservedUnit(Unit):
         return Totals(names=tuple(p.name for p in asked_of(self.source, names)), what="observations")
 
     def judge(self, names: Sequence[str], stopped: Stopped = never, progress: Progress = ignored) -> Totals:
-        """Judge its runs, in the order of its rows.
+        """Check the runs, in the order of their rows.
 
         Raises:
             TableError: a row is none of the protocol's observations, a value leaves its range, the rows of a run are
-                apart, or the protocol's source is another by now.
+                not adjacent, or the protocol's source has changed.
         """
         try:
             if text_of(self.source.protocol) != self.source.text:
@@ -194,10 +194,10 @@ class Seen:
 
 
 class Judging:
-    """Checks runs one after another, by making their observations again.
+    """Checks runs of a user protocol one after another, by making their observations again.
 
     Attributes:
-        tally: what they came to so far.
+        tally: the results so far.
     """
 
     def __init__(self, source: Source, asked: Sequence[Property], tally: Totals) -> None:
@@ -213,7 +213,7 @@ class Judging:
         self.place = ""
         self.row = 0
         self.time: int | None = None
-        self.fresh = False  # something was observed since the properties were asked
+        self.fresh = False  # something was observed since the properties were evaluated
         self.unknown = ""  # what a row leaves unknown
         self.said = True  # whether the row before says its time
         self.untimed = -1  # the first row that does not

@@ -16,11 +16,11 @@ class Passes:
     """The deliveries and revisions of one process, and what lies between each and the one before.
 
     Attributes:
-        rows: in order.
-        txn: of each delivery the number of its transaction; -1: a revision.
+        rows: their rows, in order.
+        txn: for each delivery the number of its transaction; -1 for a revision.
         between: for each row but the first, `CUT`, `ONE` or `MAY`.
-        spans: of stretches between two rows whose passes are known and differ: the places of both, and how
-            many passes at most end in between.
+        spans: for stretches between two rows whose passes are known and differ, the places of both, and the most passes
+            that may end in between.
     """
 
     rows: list[int]

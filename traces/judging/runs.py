@@ -39,9 +39,9 @@ JUDGED: tuple[Property, ...] = tuple(
 one, which rows do not tell. What one protocol alone is asked is not among them unless a kernel judges it: a table does
 not say of which protocol it is."""
 
-# Those that a kernel judges, each by the number of its name.
+# Those that a kernel checks, each by the number of its name.
 KERNEL: dict[str, int] = {p.name: n for p in JUDGED if (n := number_of(p)) is not None}
-# Those that no kernel judges have a bit too, by their places behind the others.
+# Those without a kernel have a bit too, by their places behind the others.
 BITS = KERNEL | {name: len(KERNEL) + i for i, name in enumerate(p.name for p in JUDGED if p.name not in KERNEL)}
 
 # What each field of the observed history follows from: kinds of event.
@@ -121,9 +121,9 @@ class Runs:
     Args:
         columns: those of `IN_KERNEL`, by their names.
         kinds: a number for each row.
-        kind_of: which kind of event each number is.
-        name: what errors call it.
-        before: runs judged before, whose memory may be used.
+        kind_of: the kind of event of each number.
+        name: the name of the runs in errors.
+        before: runs that were checked before, whose memory may be used again.
     """
 
     run: JudgedRun
@@ -199,7 +199,7 @@ class Runs:
     def witness(self, place: int) -> dict[str, tuple[int, ...]]:
         """Return the witnesses of the properties that a run violates, by name.
 
-        A witness is the row by which the property is violated, and up to four that show it (-1: none).
+        A witness is the row by which the property is violated, and up to four that show it (-1 for none).
 
         Args:
             place: the place of the run in the batch.
@@ -223,10 +223,10 @@ class Batch(Runs):
 
     Args:
         table: the columns `COLUMNS`.
-        name: what errors call it.
+        name: the name of the runs in errors.
 
     Raises:
-        TableError: the rows are no event table's.
+        TableError: the rows are not those of an event table.
     """
 
     def __init__(self, table: pa.Table, name: str) -> None:

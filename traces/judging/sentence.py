@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Happened", "Violation", "rows_of", "violation"]
 
-MOST_ROWS = 1 << 12  # of a part of a run that is asked for its sentence
+MOST_ROWS = 1 << 12  # rows of a part of a run for which the sentence is computed
 OF_HISTORY = ("process", "primary_epoch", "attempt", "pass", "index", "epoch", "counter", "identity", "digest")
 WORDS = {
     "abcast": "broadcast {txn}", "abdeliver": "delivered {txn}", "accept": "accepted {txn}",
@@ -37,14 +37,14 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Happened:
-    """A row of a run.
+    """An event of a run: one row.
 
     Attributes:
         row: its place in the run.
-        process, position: of the table, None where they are null.
-        kind: what happened.
+        process, position: as in the table, None where they are null.
+        kind: the kind of event.
         txn: the transaction, as it is written.
-        epoch, time, in_pass: of the table.
+        epoch, time, in_pass: as in the table.
     """
 
     row: int
@@ -63,15 +63,15 @@ class Happened:
 
 @dataclass(frozen=True)
 class Violation:
-    """A property that a run breaks.
+    """A violation of a property by a run.
 
     Attributes:
-        run: which run.
-        property: the property's name.
-        why: the sentence.
-        time: of the moment in which it broke; None: the run has no times.
-        events: the rows that break it, in the order of the sentence.
-        command: what makes the run, if the table says so.
+        run: the number of the run.
+        property: the name of the property.
+        why: the explanation: one sentence.
+        time: the time of the moment in which it broke; None if the run has no times.
+        events: the rows that violate it, in the order of the sentence.
+        command: the command that produces the run, if the table has it.
     """
 
     run: int
@@ -113,7 +113,7 @@ def violation(
         run: the number of the run.
         start: its first row.
         prop: the property.
-        rows: the row by which it is violated, and those that show it (-1: none).
+        rows: the row by which it is violated, and those that show it, filled up with -1.
     """
     by, *found = rows
     events = tuple(happened(batch, kinds, start, r) for r in found if r >= 0)
@@ -126,7 +126,7 @@ def sentence(
 ) -> str:
     """Return what the property says of the witness rows, and those of them that it does not mention."""
     said = ""
-    for last in (max(by, *found), by):  # what was wrong in a moment may be mended by a row that shows it
+    for last in (max(by, *found), by):  # a row that shows a violation may repair it within the moment
         part = part_of(batch, start, last, found)
         if not said and part is not None:
             try:

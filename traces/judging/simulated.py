@@ -30,9 +30,9 @@ __all__ = ["NEVER", "Judged", "Verdict", "breaks", "judge", "judged_properties",
 GENERATED = "<judging>"
 NEVER = -1
 
-# What is done before a tick, and when there is something new to judge after it: of what this project observes there
-# is a count; what somebody's own protocol changes is looked at after every event of a tick, since a state that breaks a
-# property may be mended before its end.
+# What is done before a tick, and when there is something new to check after it. For the observations of zabcheck's own
+# protocols there is a count; the changes of a user protocol are looked at after every event of a tick, since a state
+# that violates a property may be repaired before the tick ends.
 NEWS = ("before = s.observations", "(histories_changed(s) or s.observations != before)")
 NEWS_OF_OWN = ("pass", "True")
 AFTER_EVENT = """
@@ -162,19 +162,19 @@ def judging_text(properties: Sequence[Property], own: bool) -> str:
 
 
 class Judged(Simulator):
-    """A simulator whose runs are judged.
+    """A simulator that checks its runs.
 
     Args:
-        cluster: an observed one.
+        cluster: one that keeps the observed history.
         engine: `compiled` or `interpret`.
-        names: of the properties; none: all that runs are judged by.
+        names: of the properties; if empty, all that runs are checked against.
 
     Attributes:
         properties: in the order of the bits of every mask.
     """
 
     exports: Mapping[str, tuple[Any, ...]] = {**Simulator.exports, "run_judged": (I64, PTR, I64, I64, PTR)}
-    ticks_at_once = TICKS_AT_ONCE | {"compiled": 128}  # with many proposals a tick takes milliseconds to judge
+    ticks_at_once = TICKS_AT_ONCE | {"compiled": 128}  # with many proposals it takes milliseconds to check a tick
 
     def __init__(self, cluster: Cluster, engine: str = "compiled", names: tuple[str, ...] = ()) -> None:
         if not cluster.observed:
@@ -248,13 +248,13 @@ class Judged(Simulator):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is said of a property in a run.
+    """The verdict on a property in a run.
 
     Attributes:
-        of: which property.
-        met: its premise was met.
-        broken_at: the tick in which it first broke; -1: it did not.
-        judged: what was seen of the run tells it.
+        of: the property.
+        met: whether its premise was met.
+        broken_at: the tick in which it first broke; -1 if it did not.
+        judged: whether the recorded part of the run decides it.
     """
 
     of: Property
@@ -280,19 +280,19 @@ def judge(
     watch: Callable[[Simulator], object] = lambda _: None,
     names: tuple[str, ...] = (),
 ) -> tuple[Judged, list[Verdict]]:
-    """Play a run and judge it.
+    """Play a run and check it.
 
     Args:
-        run: what happens.
+        run: the run.
         engine: `compiled` or `interpret`.
-        watch: given the simulator before the run begins.
-        names: of the properties; none: all that runs are judged by.
+        watch: called with the simulator before the run begins.
+        names: of the properties; if empty, all that runs are checked against.
 
     Returns:
         The simulator, whose state is the run's last, and a verdict for every property.
 
     Raises:
-        ConfigError: the run has too many proposals, or no run is judged by such a property.
+        ConfigError: the run has too many proposals, or runs are not checked against such a property.
         SimulationError: a value would leave its range in the largest room there is.
     """
 

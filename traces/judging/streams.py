@@ -38,13 +38,13 @@ BETWEEN = ","  # names of properties in a state
 
 @dataclass(frozen=True)
 class Bounds:
-    """What bounds the state of a stream.
+    """The bounds of a stream's state.
 
     Attributes:
-        idle: milliseconds without a row after which a run has ended.
-        kept: milliseconds for which it is remembered that it has.
-        disorder: rows of a run that wait for one that is missing.
-        longest: rows of a run.
+        idle: milliseconds without a row after which a run counts as ended.
+        kept: milliseconds for which ended runs are remembered.
+        disorder: the most rows of a run that wait for a missing one.
+        longest: the most rows of a run.
     """
 
     idle: int = 600_000
@@ -58,7 +58,7 @@ class RunState:
     """What is kept of a run.
 
     Attributes:
-        rows: those that have come, by their numbers; None: there is none.
+        rows: those that have come, by their numbers; None if none has.
         judged: how many of the first ones are judged.
         violated: the properties of which it is said that they are violated.
         ended: the run has ended.
@@ -253,9 +253,9 @@ def judge_frames(events: DataFrame, names: Sequence[str], observes: Sequence[str
 
     Args:
         events: the columns of an event table, `row` among them.
-        names: the properties to judge; none: all that are judged by default.
-        observes: the kinds of event that the source of a run notes, if its first row does not say.
-        bounds: of what is kept.
+        names: the properties to check; if empty, all that are checked by default.
+        observes: the kinds of event that the source of a run records, if its first row does not say.
+        bounds: the bounds of the stream's state.
 
     Raises:
         TableError: it is no stream, or a column is missing or of another type.

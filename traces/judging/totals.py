@@ -40,11 +40,11 @@ def ignored(rows: int) -> None:
 
 @dataclass(frozen=True)
 class Unit:
-    """Parts of a table that are judged together: they hold whole runs.
+    """Parts of a table that are checked together: they hold whole runs.
 
     Attributes:
         parts: in order.
-        long: they are one run that is too long for one task.
+        long: whether they are one run that is too long for one task.
     """
 
     parts: tuple[Part, ...]
@@ -87,15 +87,15 @@ class Unit:
         return Totals()
 
     def judge(self, names: Sequence[str], stopped: Stopped = never, progress: Progress = ignored) -> Totals:
-        """Judge every run of it.
+        """Check every run of the unit.
 
         Args:
-            names: the properties to judge; none: all.
-            stopped: asked now and then whether to give up.
-            progress: told now and then how many rows are judged, if there are many.
+            names: the properties to check; if empty, all of them.
+            stopped: called now and then; returns whether to give up.
+            progress: called now and then with the number of rows that are checked, if there are many.
 
         Raises:
-            TableError: a run cannot be judged.
+            TableError: a run cannot be checked.
         """
         return judge_unit(self, asked_for(names), stopped)
 
@@ -137,9 +137,9 @@ class Span:
     """The runs of a unit.
 
     Attributes:
-        least, most: of their numbers.
-        where: what errors call the unit.
-        numbers: the number of each, in order, unless they grow.
+        least, most: the least and the greatest run number.
+        where: the name of the unit in errors.
+        numbers: the number of each run, in order, unless they ascend.
     """
 
     least: int
@@ -150,17 +150,17 @@ class Span:
 
 @dataclass
 class Totals:
-    """What was found in some runs.
+    """The results of checking some runs.
 
     Attributes:
-        names: the properties that tables of these runs are judged by.
-        counts: for each of them how many runs of each of `COUNTS`.
+        names: the properties that apply to tables of these runs.
+        counts: for each of them the number of runs with each verdict of `COUNTS`.
         violations: one for every run and property.
-        spans: which runs these were, unit by unit.
-        gaps: of each property left open, and of `""` for what is to be said of the rows themselves, by
-            the bit of the gap (`unknowns.py`) where it is.
-        notes: what else must be said.
-        what: the rows are: `events`, or `observations` of a protocol that declares its own.
+        spans: the runs, unit by unit.
+        gaps: for each open property, and under `""` for remarks about the rows themselves, where each gap is, by its
+            bit (`unknowns.py`).
+        notes: further remarks.
+        what: the kind of rows: `events`, or `observations` of a protocol that declares its own.
     """
 
     runs: int = 0
@@ -201,14 +201,14 @@ class Totals:
 
 @dataclass
 class PerRun:
-    """What is said of each run of a unit.
+    """The verdicts on each run of a unit.
 
     Attributes:
         batch: its runs, in order.
-        words: a row for each of `JUDGED`, a column for each run: the place of a word in `COUNTS`; `UNSAID`: none.
+        words: a row for each of `JUDGED`, a column for each run: the place of the verdict in `COUNTS`, or `UNSAID`.
         violations: each with the place of its run in the batch.
         gaps: what leaves properties of a run open, as `Totals.gaps`: place, property, bit, and where.
-        notes: what else must be said.
+        notes: further remarks.
     """
 
     batch: Batch
@@ -237,14 +237,14 @@ ROW = {p.name: row for row, p in enumerate(JUDGED)}
 
 
 def judge_unit(unit: Unit, asked: int, stopped: Stopped = never) -> Totals:
-    """Judge every run of a unit.
+    """Check every run of a unit.
 
     Args:
-        asked: the mask (`BITS`) of the properties to judge.
-        stopped: asked now and then whether to give up.
+        asked: the mask (`BITS`) of the properties to check.
+        stopped: called now and then; returns whether to give up.
 
     Raises:
-        TableError: a run cannot be judged.
+        TableError: a run cannot be checked, or two runs have the same number.
     """
     each = judge_each(unit, asked, stopped)
     batch, out = each.batch, each.totals()
@@ -258,14 +258,14 @@ def judge_unit(unit: Unit, asked: int, stopped: Stopped = never) -> Totals:
 
 
 def judge_each(unit: Unit, asked: int, stopped: Stopped = never) -> PerRun:
-    """Judge every run of a unit; that no two have one number is not looked at.
+    """Check every run of a unit, without checking that their numbers differ.
 
     Args:
-        asked: the mask (`BITS`) of the properties to judge.
-        stopped: asked now and then whether to give up.
+        asked: the mask (`BITS`) of the properties to check.
+        stopped: called now and then; returns whether to give up.
 
     Raises:
-        TableError: a run cannot be judged.
+        TableError: a run cannot be checked.
     """
     batch = Batch(unit.read(COLUMNS), unit.name)
     out = PerRun(batch, np.full((len(JUDGED), len(batch.starts)), UNSAID, np.int8))
@@ -295,13 +295,13 @@ def judge_each(unit: Unit, asked: int, stopped: Stopped = never) -> PerRun:
 
 @dataclass(frozen=True)
 class Broken:
-    """What a run breaks.
+    """The violations in a run.
 
     Attributes:
-        place: of the run in its batch.
-        mask: what the kernel has found.
-        partial: what is broken in a run that leaves something unknown, and the rows that show it.
-        defined: what is broken by the texts of properties that no kernel judges.
+        place: the place of the run in its batch.
+        mask: the mask of properties from the kernel.
+        partial: the violations in a run that leaves something unknown, and the rows that show them.
+        defined: the violations of properties for which there is no kernel, found by their definition.
     """
 
     place: int

@@ -33,16 +33,16 @@ BY_TRANSACTION = (
 
 @dataclass(frozen=True)
 class Unknown:
-    """One kind of them.
+    """A kind of unknown value in the rows of a table.
 
     Attributes:
-        bit: of the kernel's mask.
-        column: of the table.
+        bit: its bit in the kernel's mask.
+        column: the column of the table.
         kinds: the kinds of event whose rows have it.
-        affects: the properties of which it leaves something open.
-        null: the column is null there; otherwise what it says is not all compared.
-        blocks: the properties for which the comparison of blocks does not see it.
-        why: what is so there, for a sentence.
+        affects: the properties that it may leave open.
+        null: whether the column is null there; otherwise its value is not compared in full.
+        blocks: the properties for which the comparison of blocks does not notice it.
+        why: the part of a sentence that says what is unknown there.
     """
 
     bit: int
@@ -100,7 +100,7 @@ GAPS: tuple[Unknown, ...] = (
     ),
 )  # fmt: skip
 
-ALWAYS_SAID = (numbers.G_OTHER_EPOCH, numbers.G_OUTSIDER)  # said whatever the verdicts are
+ALWAYS_SAID = (numbers.G_OTHER_EPOCH, numbers.G_OUTSIDER)  # reported whatever the verdicts are
 EVERY = (1 << len(GAPS)) - 1
 
 
@@ -110,7 +110,7 @@ class Where:
 
     Attributes:
         run: the number of the first run.
-        row: the place of the first row in it; -1: the run has no such row at all.
+        row: the place of the first row in it; -1 if the run has no such row at all.
         runs: how many.
     """
 

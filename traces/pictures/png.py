@@ -30,7 +30,7 @@ def rasterised(svg: str) -> bytes:
     empty, written = (
         bytes(resvg_py.svg_to_bytes(svg_string=LETTER.format(inside))) for inside in ("", WRITTEN.format(FONT))
     )
-    if empty == written:  # it would leave out all text without a word
+    if empty == written:  # it would silently leave out all text
         raise NoRasterizer(
             "this machine has no font for a PNG (Debian's fonts-dejavu-core has some); --to svg needs none"
         )

@@ -11,7 +11,7 @@ from traces.pictures.picture import Picture
 
 __all__ = ["SIGNS", "hue", "legend", "mark", "signs"]
 
-# What stands before a mark.
+# The sign before a mark.
 SIGNS = {"abcast": "up", "deliver": "box", "establish": "star", "accept": "ring", "show": "eye"}
 SHAPES = {
     "up": "M0 -6L6 5L-6 5Z",

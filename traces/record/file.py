@@ -251,7 +251,7 @@ def _configuration(raw: Any) -> Configuration:
     bad.inside("quorums").type(quorums, str)
     roles = given.pop("roles", "") if isinstance(given, dict) else ""
     bad.inside("roles").type(roles, str)
-    if isinstance(given, dict) and "passes" in given:  # said only where they are kept
+    if isinstance(given, dict) and "passes" in given:  # written only where passes are kept
         default["passes"] = True
     bad.keys(given, tuple(default))
     for name, value in default.items():

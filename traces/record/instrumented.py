@@ -20,11 +20,11 @@ class Refused(Exception):
 
 
 class InstrumentedWorld(ABC):
-    """A world under observation; `watched_as` in `traces/record/worlds.py` finds it.
+    """An instrumented world; `watched_as` in `traces/record/worlds.py` finds it.
 
     Attributes:
-        world: which one.
-        handlers: those of its protocols that are listened to; the process is the second parameter of each.
+        world: the world.
+        handlers: the handlers of its protocols that are recorded; the process is the second parameter of each.
     """
 
     world: ClassVar[World]

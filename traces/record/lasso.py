@@ -12,16 +12,16 @@ __all__ = ["Lasso"]
 
 @dataclass(frozen=True)
 class Lasso:
-    """That a process waits for ever, in a run of so many steps and then either a loop or nothing.
+    """The claim that a process starves for ever in a run of some steps, followed by a loop or by nothing.
 
     Attributes:
-        progress_property: the one that the run violates.
-        statement, source: its words, and where they stand.
-        process: who waits.
-        named: who is named from then on; None: nobody is, in this protocol.
-        stabilization_time: after so many steps the stable phase begins.
-        loop: after so many the loop does, and the last step leads back there; None: the run ends, and nothing more
-            need happen.
+        progress_property: the progress property that the run violates.
+        statement, source: the property in words, and where it is stated.
+        process: the process that starves.
+        named: the leader that the oracle names from then on; None if the protocol has no such oracle.
+        stabilization_time: the number of steps before the stable phase.
+        loop: the number of steps before the loop, whose last step leads back there; None if the run ends there, and
+            nothing more need happen.
     """
 
     progress_property: str

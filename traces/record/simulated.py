@@ -50,10 +50,10 @@ class TooLarge(TraceError):
 
 
 class StepListener(Listener):
-    """Says what a simulator does in step words.
+    """Translates what a simulator does into step words.
 
     Attributes:
-        happens: given the state and the word after each.
+        happens: a function called with the state and the word after each step.
         place: the place at which the explorer has a message that was received.
         lost: the datagrams that were dropped and would be in flight, each with its number.
         receipts: how often each message over a connection was received.
@@ -68,7 +68,7 @@ class StepListener(Listener):
         self.again: set[Key] = set()
         self.lost: list[Datagram] = []
         self.word: StepWord | None = None
-        self.voters = 0  # that have yet to follow the leader whom they elect, all in one step
+        self.voters = 0  # those that have yet to follow the leader that they elect, all in one step
         self.notes_down = not cluster.parts_of.text.keeps_down
         if self.notes_down:
             names["went_down"] = self.went_down(names["went_down"])

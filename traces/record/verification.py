@@ -120,7 +120,7 @@ def meet(meets: Callable[[Property], bool], prop: Property | None, taken: int, l
 
     Args:
         meets: whether the state, or the step just taken, meets it.
-        prop: the property; None: there is nothing to check.
+        prop: the property; None if there is nothing to check.
         taken, last: steps taken so far, and in all.
 
     Raises:
@@ -138,7 +138,7 @@ def judge(keeps: Callable[[Property], bool], prop: Property | None, taken: int, 
 
     Args:
         keeps: whether the state, or the step just taken, keeps it.
-        prop: the property; None: there is nothing to check.
+        prop: the property; None if there is nothing to check.
         taken, last: steps taken so far, and in all.
 
     Raises:
@@ -178,7 +178,7 @@ def plainly_alike(a: Any, b: Any) -> bool:
 
     Equal values may serialise differently, for example with names in another order.
     """
-    try:  # of this version equal values are equal bytes, whoever holds them besides
+    try:  # in version 2 of marshal equal values are equal bytes, whatever else refers to them
         return marshal.dumps(a, 2) == marshal.dumps(b, 2)
     except ValueError:  # something that is more than its value
         return False

@@ -20,7 +20,7 @@ SETTLES = 15.0  # seconds that an ensemble may take to serve again
 
 @dataclass
 class Aftermath:
-    """What is found afterwards.
+    """The state of the servers after a re-enacted run.
 
     Attributes:
         trees: what a client reads under the run's node, of each server that serves.

@@ -23,8 +23,8 @@ class Comparison:
     """Compares an ensemble with states of the model.
 
     Args:
-        ids: the server that each process is.
-        batches: the release's sync thread forces all that is queued at once: its log may be ahead by that.
+        ids: the server of each process.
+        batches: whether the release's sync thread forces all that is queued at once: its log may be ahead by that.
     """
 
     def __init__(self, ensemble: Ensemble, zxids: Zxids, ids: Sequence[int], batches: bool = False) -> None:

@@ -17,11 +17,11 @@ __all__ = ["MAPPING", "Row", "row_of", "unforceable"]
 
 @dataclass(frozen=True)
 class Row:
-    """A step of the model.
+    """A kind of step of the model, and how real servers take it.
 
     Attributes:
         forced: how it is made to happen.
-        seen: what shows that it has.
+        seen: what shows that it has happened.
         play: the method of `Player`.
     """
 

@@ -26,13 +26,13 @@ INSIDE = (
 
 @dataclass(frozen=True)
 class ReenactmentPlan:
-    """What is to be played.
+    """A run to re-enact on real servers.
 
     Attributes:
-        configuration: the model that servers are held against.
-        ids: the server that each process is.
-        broken: what the model says is broken at its end: names of properties.
-        skipped, inserted: what had to be left out of the trace, and put in, for this release to have the run.
+        configuration: the model with which the servers are compared.
+        ids: the server of each process.
+        broken: the names of the properties that the model violates at its end.
+        skipped, inserted: what was left out of the trace, and added, for this release to have the run.
     """
 
     configuration: Configuration

@@ -35,13 +35,13 @@ class Cannot(Exception):
 
 @dataclass(frozen=True)
 class Release:
-    """Servers to be started.
+    """A release of ZooKeeper to start.
 
     Attributes:
-        name: of the release, or of that which a build of the user's own is held against.
-        command: of a server, before the path of its configuration.
-        environment: more of it.
-        settings: what a server is told besides.
+        name: the name of the release, or of the one with which a build of the user's own is compared.
+        command: the command that starts a server, before the path of its configuration.
+        environment: further environment variables.
+        settings: further lines of the configuration.
     """
 
     name: str
@@ -199,14 +199,14 @@ def compiled_shim(folder: Path) -> Path:
 
 
 class Server:
-    """One server: its folder, its configuration, and the process, if it runs.
+    """One server: its folder, its configuration, and its process, if it runs.
 
     Args:
         number: its id.
         client, quorum, election: its own ports.
         servers: the quorum and election ports of all.
         proxies: for each of these ports of others the one to connect to instead.
-        gate: the socket that its threads ask over; None: they run by themselves.
+        gate: the socket that its threads ask over; None if they run freely.
         limits: tickTime, initLimit, syncLimit.
     """
 

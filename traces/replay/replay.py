@@ -45,10 +45,10 @@ class Replayed:
 
     Attributes:
         steps: what the simulator did.
-        property_name: the property that breaks at the last step; empty: the trace says of none.
+        property_name: the property that breaks at the last step; empty if the trace names none.
         dump: the canonical dump at the end; its digest is the lab's.
-        lasso: that somebody waits for ever, which is so; None: the trace says nothing of it.
-        failure: the run-time error in which it ends; None: it ends in none.
+        lasso: the starvation that the trace claims, which was confirmed; None if it claims none.
+        failure: the run-time error in which it ends; None if it ends in none.
     """
 
     steps: tuple[Step, ...]
@@ -169,7 +169,7 @@ def failing_step(scripted: ScriptedSimulator, step: Step, failure: Failure) -> S
     try:
         check_state(scripted.model.program.layout, again.state, "the state after it")
     except TraceError:
-        if failure.widen:  # a capacity of the explorer's alone
+        if failure.widen:  # a capacity that only the explorer has
             nothing: dict[str, Any] = dict.fromkeys(("sent", "delivered", "accepted", "established", "observed"), ())
             return replace(again, state=before, abcast=None, label=step.label, **nothing)
         raise

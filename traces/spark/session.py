@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["LOCAL", "check_installed", "cores", "is_local", "machine_memory", "own_folder", "reason", "session"]
 
 LOCAL = "local[*]"
-PYSPARK = 4  # whose minor versions do
+PYSPARK = 4  # the supported major version, with all its minor versions
 REACHABLE = 5.0  # seconds that a standalone master may take to answer
 ENDING = 10.0  # seconds that Java may take to end by itself
 MIB = 1 << 20
@@ -244,7 +244,7 @@ def settings_for(master: str, folder: Path, brief: bool, memory: int | None, par
 
 
 def settings_said() -> dict[str, str]:
-    """Return what somebody has set in `spark-defaults.conf` and, before that, in PYSPARK_SUBMIT_ARGS."""
+    """Return the settings of `spark-defaults.conf` and, taking precedence, of PYSPARK_SUBMIT_ARGS."""
     said: dict[str, str] = {}
     home = os.environ.get("SPARK_HOME")
     folder = os.environ.get("SPARK_CONF_DIR") or (home and os.path.join(home, "conf"))
@@ -339,7 +339,7 @@ def environment(master: str, folder: Path) -> Iterator[None]:
         "JAVA_HOME": str(find_java(folder).home),
         "SPARK_REMOTE": None,
         "SPARK_CONNECT_MODE_ENABLED": None,
-        "PYSPARK_GATEWAY_PORT": None,  # of a Java process that somebody else has started
+        "PYSPARK_GATEWAY_PORT": None,  # of a Java process started by someone else
     }
     if is_local(master):
         paths = [os.environ.get("PYTHONPATH", ""), str(TOP)]

@@ -21,16 +21,16 @@ class NotRepeated(Exception):
 
 @dataclass(frozen=True)
 class Finding:
-    """A property that a program breaks.
+    """A property that a program violates.
 
     Attributes:
         program: protocol, variant, network, oracle.
-        name: the property.
-        violated, judged: runs of this program.
-        number: the first of those that break it.
-        tick: when that one does.
+        name: the name of the property.
+        violated, judged: the number of runs of this program that violate it, and that were checked against it.
+        number: the number of the first run that violates it.
+        tick: the tick at which that run does.
         sha256: the digest of its dump.
-        command: plays and judges it.
+        command: the command that reruns and checks it.
     """
 
     program: tuple[str, ...]

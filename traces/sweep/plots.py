@@ -17,7 +17,7 @@ __all__ = ["INK", "PALE", "interval", "pictures"]
 
 INK, PALE = "#b3261e", "#8a8a8a"
 COLUMNS = 3
-Z = 1.96  # of a normal distribution, 95 in 100 lie within so many deviations
+Z = 1.96  # the number of standard deviations within which 95 in 100 of a normal distribution lie
 STYLE: Any = {
     "svg.hashsalt": "zabcheck",
     "svg.fonttype": "none",

@@ -24,7 +24,7 @@ MOST_ROWS = 30  # of the combinations that broke together
 
 
 def write_report(store: Store, summary: Summary, found: tuple[Finding, ...], again: SpotCheck) -> tuple[Path, ...]:
-    """Write `report.html`, which is one file, and `report.md` with its pictures beside it; where they are.
+    """Write `report.html`, a single file, and `report.md` with its pictures beside it; return their paths.
 
     Raises:
         OSError: they cannot be written.

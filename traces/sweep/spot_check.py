@@ -23,11 +23,11 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class SpotCheck:
-    """How many runs that broke nothing were run again, each of which did as its row says.
+    """The result of rerunning some runs without violations, each of which agreed with its row.
 
     Attributes:
-        runs: run again.
-        of: how many the table has.
+        runs: the number of runs that were rerun.
+        of: the number of such runs in the table.
     """
 
     runs: int
@@ -55,15 +55,15 @@ class SpotCheck:
 
 
 def run_again(store: Store, kept: Mapping[int, CheckedBlock], most: int = MOST, seconds: float = SECONDS) -> SpotCheck:
-    """Run some of those that broke nothing again, drawn anew each time.
+    """Rerun some random runs that violated nothing, chosen afresh each time.
 
     Args:
-        kept: what every block has.
-        most: so many at most.
-        seconds: when to stop; one is run whatever it takes.
+        kept: the finished blocks.
+        most: the most runs.
+        seconds: when to stop; one is rerun however long it takes.
 
     Raises:
-        NotRepeated: one does not do what its row says.
+        NotRepeated: one does not agree with its row.
     """
     source = random.SystemRandom()
     of = sum(sealed.held for sealed in kept.values())

@@ -65,13 +65,13 @@ class StoreError(Exception):
 
 @dataclass(frozen=True)
 class Store:
-    """A sweep's folder.
+    """The folder of a sweep.
 
     Attributes:
-        folder: where it is; every worker must see it under this name.
-        question: what is asked.
-        block: configurations in a block; the last may have fewer.
-        events: what happens in the runs is kept as well.
+        folder: its path; every worker must see it under this name.
+        question: the grid of the sweep.
+        block: the number of configurations in a block; the last may have fewer.
+        events: whether the events of the runs are kept as well.
     """
 
     folder: Path
@@ -117,7 +117,7 @@ class Store:
     def withdraw(self) -> None:
         """Remove the sweep from its folder, if nothing was ever run in it; other files stay."""
         if not self.finished():
-            with contextlib.suppress(OSError):  # somebody else's files stay, and so does it
+            with contextlib.suppress(OSError):  # the user's own files stay, and then the folder does too
                 (self.folder / MANIFEST).unlink()
                 self.runs.rmdir()
                 if self.events:
@@ -196,7 +196,7 @@ class Store:
         return {int(block): digest for block, digest in said["digests"].items()}
 
     def write_manifest(self, digests: Mapping[int, str]) -> None:
-        """Say what was asked, and the digests of blocks.
+        """Write the manifest: the question, and the digests of blocks.
 
         Raises:
             OSError: it cannot be written.
@@ -206,7 +206,7 @@ class Store:
         write_whole(self.folder / MANIFEST, lambda out: out.write(text.encode()))
 
     def run_block(self, block: int) -> int:
-        """Run a block's configurations and put their rows in place; how many there are.
+        """Run a block's configurations and put their rows in place; return their number.
 
         Raises:
             OSError: they cannot be written.
@@ -220,10 +220,10 @@ class Store:
         return len(numbers)
 
     def write_events(self, block: int) -> None:
-        """Play a block's runs, listened to, and put what happens in place.
+        """Play a block's runs and put their events in place.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: they cannot be written.
         """
         kinds = {kind for protocol in self.question.protocol for kind in observes(protocol)}
         every = all(kinds == {*observes(protocol)} for protocol in self.question.protocol)

@@ -33,12 +33,12 @@ FIELD = "field."  # what the names of an observation's columns begin with
 
 @dataclass(frozen=True)
 class Source:
-    """The protocol and configuration that a table was made from.
+    """The protocol and configuration from which a table was made.
 
     Attributes:
-        protocol: where its text is.
-        text: the digest of that text.
-        configuration: how large it is.
+        protocol: the path or module of its source.
+        text: the digest of that source.
+        configuration: its sizes.
     """
 
     protocol: str
@@ -109,8 +109,8 @@ def table_of(seen: Sequence[Row], said: Mapping[str, Any], number: int = 0) -> p
     """Return the table of one run.
 
     Args:
-        said: which protocol it is, and how large, for the footer.
-        number: of the run.
+        said: the protocol and its sizes, for the footer.
+        number: the number of the run.
     """
     import pyarrow as pa
 

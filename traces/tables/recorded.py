@@ -86,12 +86,12 @@ def ready_field(protocol: str) -> str:
 
 
 class History:
-    """Records as rows what handlers report to their world, by wrapping the functions of a program.
+    """Records the events that handlers report as rows, by wrapping the functions of a program.
 
     Args:
         names: the program in the CPython world; its functions are replaced.
         txn: the kind of its transactions.
-        rows: where to.
+        rows: where the rows go.
     """
 
     def __init__(self, names: dict[str, Any], txn: Record, rows: Rows, protocol: str) -> None:
@@ -206,13 +206,13 @@ class Recorder(EventListener):
 
 
 def rows_of_run(run: Run, number: int = 0, watch: Any = lambda _: None, every: bool = True) -> Rows:
-    """Play a run in the CPython world and note all that happens.
+    """Play a run in the CPython world and record all its events.
 
     Args:
-        run: what happens.
-        number: of the run in its table.
-        watch: given the simulator before the run begins.
-        every: also what no property speaks of (messages, timers, faults).
+        run: the run.
+        number: its number in its table.
+        watch: called with the simulator before the run begins.
+        every: also record events that no property uses (messages, timers, faults).
 
     Raises:
         SimulationError: a value would leave its range.

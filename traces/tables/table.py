@@ -125,9 +125,9 @@ class Rows:
 
     Args:
         run: the number of the run.
-        nodes: its processes.
-        detail: what makes it, as a command line.
-        observes: which of `OBSERVED` its source notes; None: the rows do not say.
+        nodes: the number of its processes.
+        detail: the command that produces it.
+        observes: which of `OBSERVED` its source records; None if the rows do not say.
     """
 
     def __init__(self, run: int, nodes: int, detail: str | None = None, observes: Iterable[str] | None = None) -> None:
@@ -167,7 +167,7 @@ class TableWriter:
             unknown, rather than not to have happened.
         group: rows of a row group.
         longest: rows that a run has at most if it is not to be split.
-        shown: the schema of a table of what a user protocol shows, with what its footer says; None: of events.
+        shown: the schema of a table of what a user protocol shows, with its footer; None for a table of events.
 
     Raises:
         TableError: there is no pyarrow.

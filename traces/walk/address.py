@@ -33,15 +33,15 @@ NAME = re.compile(r"[a-z][a-z_.]*\Z")
 
 @dataclass(frozen=True)
 class Address:
-    """A place, as text can name it.
+    """The address of a place, in a form that text can hold.
 
     Attributes:
         protocol: its name or file.
-        options: of the model, by name, those that are not as usual.
+        options: the options of the model that differ from the defaults, by name.
         way: the steps, each by its number among those possible where it is taken.
-        at: after how many of them one stands.
-        made: the digest of what the model is made of; empty: not said.
-        tool: the version of zabcheck that wrote it; empty: not said.
+        at: the number of them that lead to the current place.
+        made: the digest of what the model is made of; empty if it is not known.
+        tool: the version of zabcheck that wrote it; empty if it is not known.
     """
 
     protocol: str

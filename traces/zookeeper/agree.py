@@ -20,8 +20,8 @@ from traces.zookeeper.server import LOW, Server, TransactionRun
 __all__ = ["Agreement", "Held", "copies_of", "locate"]
 
 BATCH = 64  # blocks that are compared at once
-MOST = 1_000  # transactions that are told apart one by one
-WAVE = 8  # batches between which it is asked whether that is enough
+MOST = 1_000  # transactions that are compared one by one
+WAVE = 8  # batches between two checks whether that is enough
 Quorum = Callable[[Iterable[str], int], bool]
 Each = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], list[Any]]
 Apart = tuple[int, list[tuple[str, "Held"]], list[list[str]]]
@@ -105,10 +105,10 @@ def grouped(servers: Sequence[Server], held: list[tuple[str, Held]]) -> tuple[li
 
 @dataclass
 class Agreement:
-    """Servers compared.
+    """A comparison of servers.
 
     Args:
-        replays: what replaying came to, of servers that were.
+        replays: the results of replaying their logs, for servers with such a result.
         quorum: whether servers are a quorum at a zxid.
         each: runs a function over many arguments.
     """
@@ -341,7 +341,7 @@ class Agreement:
             if zxid >> 32 != epoch or not self.on_quorum(zxid, zxid):
                 continue
             if any(f.code == "ABANDONED_APPLIED" and f.zxid <= zxid <= f.last for f in self.findings):
-                continue  # told of the server that kept them, with whose logs they are in
+                continue  # reported with the server that kept them, whose logs contain them
             holders = [s for s in self.servers if s.has(zxid)]
             last = min(max(hi for lo, hi in s.seen if lo <= zxid <= hi) for s in holders)
             past = [s.name for s in self.servers if s.top >> 32 > epoch]

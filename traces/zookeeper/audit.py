@@ -54,16 +54,17 @@ PAUSE = 0.3  # seconds in which a running server writes its epoch
 
 @dataclass
 class Audit:
-    """What an audit came to.
+    """The result of an audit.
 
     Attributes:
         findings: the worst first, notes last.
         open: what cannot be concluded, a sentence each.
-        starts: what a start of each server comes to, by `release`; empty: by all that can have written the files.
-        forecast: what starting them can come to; None: it was not asked for.
-        too_few: the servers given are no quorum of those that vote.
+        starts: the result of a start of each server, by `release`; if that is empty, by every release that can have
+            written the files.
+        forecast: what starting them can lead to; None if it was not asked for.
+        too_few: whether the servers given are no quorum of those that vote.
         rest_serves: whether the servers without a finding are a quorum, and no acknowledged write is in danger.
-        kept: what an audit after this one goes on from, of each server: its log replayed, and its restart.
+        kept: the data with which a later audit continues, for each server: its log replayed, and its restart.
     """
 
     servers: list[Server]
@@ -101,7 +102,7 @@ class Quorums:
     """Decides which servers are a quorum, from a configuration and its changes in the logs.
 
     Args:
-        config: the text of a zoo.cfg; None: majorities of the servers given.
+        config: the text of a zoo.cfg; None for majorities of the servers given.
 
     Raises:
         ConfigError: the text is none.
@@ -213,8 +214,9 @@ def read_servers(directories: list[Directory], earlier: Mapping[str, Server], ea
     known = {f.path: f for s in earlier.values() for f in s.logs if not f.trouble}
     whole = [x for s in earlier.values() for x in s.snapshots if x.state == "whole"]
     snapshots = {x.path: x for x in whole if same_stamp(x.path, x.stamp)}
-    # Snapshots first. A running server writes one while it goes on, so it can lack a node that was deleted after the
-    # transaction that names it; if it is whole before the logs are read, the deletion is in what is read of them.
+    # Snapshots first. A running server writes one while it continues, so it can lack a node that was deleted after the
+    # transaction in its name; if it is complete before the logs are read, the deletion is in the part of them that is
+    # read.
     packed = [(path, zxid) for d in directories for zxid, path in d.snapshots if path not in snapshots]
     snapshots |= {x.path: x for x in each(snapshot_checked, packed)}
     logs = {path: f for path, f in known.items() if same_stamp(path, f.stamp)}
@@ -321,7 +323,7 @@ def audit(
         digests: replay the logs.
         before: an earlier audit of the same directories; what has not changed since is not read again.
         each: runs a function over many arguments: in threads, or as Spark tasks.
-        release: of the servers, for what starts; empty: all that can have written the files.
+        release: of the servers, for what starts; empty for all that can have written the files.
         keep: keep the trees that were replayed, for an audit that goes on from this one.
         forecast: also say what starting these servers can come to.
 
@@ -344,8 +346,9 @@ def audit(
     for _ in range(LOOKS):
         if not any(f.code in FORGOT for f in out.findings if f.severity == DANGER):
             break
-        # A running server joins an epoch, or goes on, while the others are read, and before 3.8.5 it stores what it was
-        # sent behind its epoch: what was read at different times is no danger. What lies still is as it was read.
+        # A running server joins an epoch, or continues, while the others are read, and before 3.8.5 it stores what it
+        # was sent after its epoch: files that were read at different times are no danger. Those of a stopped server are
+        # as they were read.
         time.sleep(PAUSE)
         servers, before_that = settled(again(servers, each), each), servers
         if not all(unchanged(a, b) for a, b in zip(before_that, servers, strict=True)):

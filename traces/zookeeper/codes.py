@@ -15,7 +15,7 @@ class Code:
     """A row of the table of findings.
 
     Attributes:
-        what: it in a sentence.
+        what: the finding in one sentence.
         concerns: the property of ZAB, or what else is concerned.
         clients: what it means for clients.
         bugs: known faults of ZooKeeper that leave this mark, with the releases that have them.

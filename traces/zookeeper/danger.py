@@ -57,10 +57,10 @@ def joined_epoch(server: Server) -> int:
 
 @dataclass
 class Disks:
-    """The disks of one ensemble, and what is dangerous about them.
+    """The disks of one ensemble, and the dangers of starting from them.
 
     Attributes:
-        agreement: what is known of the ends of epochs. found: findings so far.
+        agreement: the known ends of epochs. found: findings so far.
         doubted: servers that may have lost what they acknowledged.
     """
 

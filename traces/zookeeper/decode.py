@@ -82,11 +82,11 @@ class Bytes:
 
 @dataclass
 class Txn:
-    """A transaction.
+    """A transaction of a log.
 
     Attributes:
-        fields: what its kind has, by name; `parts` of a multi, each a pair of a kind and its fields.
-        digest: version and digest of the tree behind it; None: it says none.
+        fields: the fields of its kind, by name; `parts` of a multi, each a pair of a kind and its fields.
+        digest: version and digest of the tree behind it; None if it carries none.
     """
 
     session: int

@@ -17,11 +17,11 @@ __all__ = ["Difference", "first_difference"]
 
 @dataclass
 class Difference:
-    """Where two servers part.
+    """The first difference between the histories of two servers.
 
     Attributes:
-        state: `same` as far as both go, `parted`, or `unread`: something could not be read.
-        versions: of each server its place and its transaction, None where it has none.
+        state: `same` as far as both go, `parted`, or `unread` if something could not be read.
+        versions: for each server its place and its transaction, None where it has none.
     """
 
     state: str

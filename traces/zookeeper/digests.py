@@ -16,7 +16,7 @@ from traces.zookeeper.trees import Node
 
 __all__ = ["digest_findings", "restart_findings", "side_by_side", "snapshot_digests"]
 
-SHOWN = 10  # nodes that are told
+SHOWN = 10  # nodes that are listed
 CAUSES = ("GAP", "MISSING", "ZXID_DECREASE", "DUP_DIFFERS", "DIVERGENT_TXN", "ABANDONED_APPLIED", "EPOCH_BOUNDARY",
           "CRC", "BAD_EOR", "BAD_LEN", "BAD_BODY", "DATA_AFTER_END", "BAD_MAGIC", "SNAP_LOST", "UNKNOWN_TYPE",
           "GAP_UNKNOWN", "LOGS_DELETED", "PACKED_LOG")  # fmt: skip
@@ -129,7 +129,7 @@ def restart_findings(
     graves = [f for f in found if f.severity == VIOLATION and f.code in (*CAUSES, "DIGEST_MISMATCH", "COMMITTED_LOST")]
     blamed = {name for f in graves for name in (f.server, *f.servers)}
     blamed |= {f.server for f in found if f.code == "PACKED_LOG" and f.zxid >= 0}
-    parts = {f.server for f in found if f.code == "LOGS_DELETED"}  # of these the log alone says less than a restart
+    parts = {f.server for f in found if f.code == "LOGS_DELETED"}  # for these the log alone says less than a restart
     wanted = sorted({s.logged for s in servers} | {s.top for s in servers})
     asked = [(s, base, wanted) for s in servers if s.records and (base := restart_base(s)) is not None]
     for (server, base, _), again in zip(asked, restarts(asked, each, kept), strict=True):
@@ -180,7 +180,7 @@ def restart_of(
     if mine is None or logs is None or mine[0] == logs[0] or again.newest > again.last or replay.newest > again.last:
         return []
     if mine[1] == logs[1]:
-        return []  # statistics alone, which snapshots of older releases can have otherwise
+        return []  # only statistics differ, which can happen in snapshots of older releases
     nodes = differences(tree_at(server, again.last, base), tree_at(server, again.last, None))
     if not nodes:
         return []

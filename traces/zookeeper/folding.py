@@ -32,8 +32,8 @@ from zabspec.quorums import MOST, text_of
 
 __all__ = ["ELECTIONS", "Block", "CannotFold", "Folded", "fold", "is_dead", "is_open", "variant_of"]
 
-ELECTIONS = 2  # of a run: one that fails may be held again
-TIMEOUTS = 2  # of a run: initLimit, where servers wait for what nobody sends
+ELECTIONS = 2  # per run: an election that fails may be repeated
+TIMEOUTS = 2  # per run: initLimit, where servers wait for messages that nobody sends
 KEPT = 500  # ZKDatabase.commitLogCount
 PROPOSALS = WIDTH - 3  # none is made; it says how many transactions a log has room for
 
@@ -59,8 +59,9 @@ class Disk:
     """A server's disk as a start reads it.
 
     Attributes:
-        runs: the transactions of its logs, in their order. base: the newest snapshot; 0: none, or the empty one.
-        kept: the first transaction that committedLog keeps of those behind the snapshot; 0: all.
+        runs: the transactions of its logs, in their order. base: the newest snapshot; 0 if there is none, or an empty
+            one.
+        kept: the first transaction that committedLog keeps of those behind the snapshot; 0 for all.
     """
 
     server: Server
@@ -81,12 +82,12 @@ class Disk:
 
 @dataclass
 class Folded:
-    """Disks as a state.
+    """The disks of an ensemble as a state of the model.
 
     Attributes:
         state: every server has started, or has refused to; nothing has been sent.
-        numbers: the id of each process, ascending. disks: of those that were given, by process.
-        blocks: the first is what all have, if `settled`. epochs: of each number the real epoch.
+        numbers: the id of each process, ascending. disks: the given disks, by process.
+        blocks: the first is what all have, if `settled`. epochs: the real epoch of each number.
     """
 
     release: str
@@ -132,7 +133,7 @@ def fold(
     """Make a state of the disks of those that vote.
 
     Args:
-        numbers: the id of each server by its name. ensemble: who votes; None: majorities of these servers.
+        numbers: the id of each server by its name. ensemble: who votes; None for majorities of these servers.
         ends: of an epoch the last transaction that histories go on from.
 
     Raises:
@@ -295,7 +296,7 @@ def settled_of(parts: list[tuple[int, int]], disks: list[Disk], ends: dict[int, 
     return settled
 
 
-# --- names anew --------------------------------------------------------------------------------------------------
+# --- renaming ----------------------------------------------------------------------------------------------------
 
 
 def ranked(disks: dict[int, Disk], settled: int, later: list[int]) -> dict[int, int]:

@@ -37,12 +37,12 @@ Ranges = list[tuple[int, int]]
 
 @dataclass
 class Change:
-    """What becomes of a server.
+    """What happens to a server in an outcome.
 
     Attributes:
-        serves: it serves in the end. cuts: what was on its disk, and is not in the history that is served.
-        gets: what it gets from the leader. keeps: what it applies and the leader does not: trees differ.
-        why: it does not serve: in words.
+        serves: whether it serves in the end. cuts: what was on its disk, and is not in the history that is served.
+        gets: what it gets from the leader. keeps: what it applies and the leader does not, so that trees differ.
+        why: the reason why it does not serve.
     """
 
     server: str
@@ -55,15 +55,15 @@ class Change:
 
 @dataclass
 class Outcome:
-    """What a quorum that is started comes to.
+    """A possible outcome of starting a quorum.
 
     Attributes:
-        started: who; `leader`, `epoch`, `last`: who leads, in which epoch, with a history up to where. `leader` empty:
-            nobody is elected for good.
-        changes: of each of these. later: of each other server, when it is started afterwards.
+        started: the servers; `leader`, `epoch`, `last`: who leads, in which epoch, and the end of its history. `leader`
+            is empty if nobody is elected for good.
+        changes: for each of these servers. later: for each other server, when it is started afterwards.
         loses: what a quorum of the disks has and the history that is served has not. may_lose: the same of what may
             have been on a quorum once. drops: the same of all else. revives: what is served and is on no quorum.
-        again: who has transactions of the epoch that begins: what is written in it has the same zxids.
+        again: the servers with transactions of the epoch that begins: what is written in it has the same zxids.
         run: the steps that lead there.
     """
 
@@ -97,16 +97,16 @@ class LastCopy:
 
 @dataclass
 class Forecast:
-    """What can happen next.
+    """What can happen when the servers are started.
 
     Attributes:
-        unknown: why nothing can be said; empty: something can.
-        outcomes: all that there are.
+        unknown: why nothing can be said; empty if something can.
+        outcomes: all possible outcomes.
         last_copies: what may have been acknowledged, and is on less than a quorum of disks.
-        states: how many the model has. at_once: whether every order of all servers' steps was gone through.
-        cut_off: some runs have more elections that fail than were gone through.
-        taken: what is taken for granted of who votes, and with which ids; empty: nothing.
-        paths: of first transactions of ranges what they do, where a log has them.
+        states: the number of states of the model. at_once: whether every order of all servers' steps was explored.
+        cut_off: whether some runs have more failed elections than were explored.
+        taken: what is assumed of who votes, and with which ids; empty for nothing.
+        paths: for the first transactions of ranges what they do, where a log has them.
     """
 
     release: str
@@ -132,7 +132,7 @@ def forecast_of(
     """Forecast what starting these servers can come to.
 
     Args:
-        numbers: the id of each server by its name. ensemble: who votes; None: majorities of these servers.
+        numbers: the id of each server by its name. ensemble: who votes; None for majorities of these servers.
         ends: of an epoch the last transaction that histories go on from.
         doubted: servers that may have lost what they had. applied: the last transaction that is known to be
             applied. certain: whether the ids are known; of equal votes anybody's may win otherwise.
@@ -388,7 +388,7 @@ class Search:
         said += [str(self.folded.epoch(fields[n])) for n in ("epoch", "accepted", "current") if fields.get(n, -1) >= 0]
         return " ".join(said)
 
-    # --- what a run comes to --------------------------------------------------------------------------------------
+    # --- the outcome of a run -------------------------------------------------------------------------------------
 
     def outcome(self, quorum: frozenset[int], end: End) -> Outcome:
         """Return the outcome of a run's end.

@@ -308,7 +308,7 @@ def read_record(s: Scan, d: Text, n: int, p: int, length: int) -> None:
         if kind == SET_DATA or kind == RECONFIG:
             odd = config_bit(d, start, finish)
     if kind == CHECK:
-        end = -2  # which is a part of multis alone
+        end = -2  # which only occurs inside a multi
     if end == -2:
         odd = odd | UNKNOWN_KIND
         end = finish

@@ -34,10 +34,10 @@ FIELDS = {
 
 @dataclass
 class Item:
-    """A row to be: a line, or proposals or commits of one server that no other line stands between.
+    """A future row of the picture: a line, or proposals or commits of one server with no other line between.
 
     Attributes:
-        told: why it is drawn in any case: the sentences of the conditions that it breaks.
+        told: the sentences of the conditions that it violates, because of which it is drawn in any case.
     """
 
     events: list[LogEvent]
@@ -50,10 +50,10 @@ class Item:
 
 @dataclass(frozen=True)
 class LogPicture:
-    """A picture, and what a walk through it shows.
+    """A picture of text logs, and the values to show beside it.
 
     Attributes:
-        values: of each of `FIELDS`, of each lane: from which row on it has which value.
+        values: for each of `FIELDS` and each lane the values, each with the row from which on it holds.
     """
 
     picture: Picture
@@ -158,7 +158,7 @@ class Drawing:
         self.rows: list[Row] = []
         self.arrows: list[Arrow] = []
         self.values: dict[str, list[list[tuple[int, str]]]] = {name: [[(0, "")] for _ in lanes] for name in FIELDS}
-        self.sent: list[tuple[str, int, int, int, int]] = []  # which sync, its zxid, to whom (-1: not said), lane, row
+        self.sent: list[tuple[str, int, int, int, int]] = []  # kind of sync, zxid, target (-1 if unknown), lane, row
 
     def add(self, item: Item) -> None:
         """Add a row."""

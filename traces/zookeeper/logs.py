@@ -26,20 +26,20 @@ ENTRIES = 1 << 15
 LONGEST = 1 << 26  # bytes of a payload that is believed: far more than jute.maxbuffer allows
 MOST_EVENTS = 10_000  # of a file: there is no telling more of one that is nothing but events
 SEALED = 1 << 16  # bytes before the end of what was read that are looked at again before a file is read on
-AGAIN = 1_000  # times that the end of a file is read again, while somebody writes there
+AGAIN = 1_000  # how often the end of a file is read again while someone writes to it
 
 
 @dataclass(frozen=True)
 class Damage:
-    """What is wrong with a record, or stands where one should.
+    """Damage to a record, or where a record should be.
 
     Attributes:
         code: see `codes.py`.
         place: bytes from the beginning of the file.
-        zxid: of the record, as far as it can be told; 0: not.
-        detail: in words.
+        zxid: of the record, as far as it is known; 0 if it is not.
+        detail: a description.
         hides: whether ZooKeeper reads nothing behind it in this file.
-        told: whether its zxid, and so that it is there, can be believed.
+        told: whether its zxid, and so its existence, can be believed.
     """
 
     code: str
@@ -61,18 +61,18 @@ class Jump:
 
 @dataclass
 class LogFile:
-    """What a log file has in it, summed up.
+    """A log file, summed up.
 
     Attributes:
-        path: where; `named` is the zxid of its name.
-        end: where what was read ends; `ending` says why: `padding` (zeros), `exact` (nothing behind the last record),
+        path: its path; `named` is the zxid of its name.
+        end: where the reading ended; `ending` says why: `padding` (zeros), `exact` (nothing behind the last record),
             `torn` (an unfinished record), `damage`, `unreadable`, `empty`.
-        torn: where an unfinished record stands, and its zxid (0: it does not say).
+        torn: where an unfinished record stands, and its zxid (0 if it does not say).
         sealed: a digest of the header and of the last bytes that were read, before `end`.
-        reading: says which reading from the file's beginning this goes back to.
-        blocks: of each block of zxids how many records, and the sum of their hashes.
+        reading: identifies the reading from the file's beginning that this one continues.
+        blocks: for each block of zxids the number of records, and the sum of their hashes.
         configs: places of transactions about /zookeeper/config.
-        pieces: as it was read, piece by piece: where each begins, the least and the greatest block in it.
+        pieces: for each piece that was read where it begins, and the least and the greatest block in it.
     """
 
     path: Path
@@ -111,10 +111,10 @@ class LogFile:
 
 
 class Reader:
-    """The buffer and the compiled kernels that files are read with; one at a time.
+    """The buffer and the compiled kernels with which files are read; one at a time.
 
     Args:
-        sums: sum up what is read; without, entries alone are made.
+        sums: whether to sum up what is read; if not, only entries are made.
     """
 
     def __init__(self, room: int = ROOM, sums: bool = True) -> None:
@@ -172,7 +172,7 @@ def read_log(path: Path, named: int, reader: Reader, visit: Visit | None = None,
 
     Args:
         visit: called with the entries of each piece, in order.
-        until: where what was read before ended: what has come since is left alone. 0: to the end.
+        until: where an earlier reading ended: what was appended since is left alone; 0 to read to the end.
     """
     out = LogFile(path, named)
     with troubled(out), opened(path) as fd:
@@ -411,7 +411,7 @@ def at_end(fd: int, out: LogFile, s: Scan, place: int, stop: int) -> int:
         if not true_length(fd, place, out.size):  # else it was whole, and its length is not its own
             out.end, out.ending, out.torn = place, "torn", (place, zxid)
             return -1
-    if stop == k.MORE:  # its end is past the end of the file, and other records stand before that
+    if stop == k.MORE:  # its end is past the end of the file, although other records come before that
         stop = k.BAD_LENGTH
     describe(fd, out, place, length, zxid, stop, further)
     if further < 0:

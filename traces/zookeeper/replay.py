@@ -26,11 +26,11 @@ WORD = (1 << 64) - 1
 
 @dataclass
 class Episode:
-    """From a record on whose digest is not the tree's, as long as it is not again.
+    """A stretch of a log in which the records' digests differ from the tree's.
 
     Attributes:
-        wanted, found: the digests of the first such record: what it says, and what the tree has.
-        healed: the first record that agrees again; 0: none does.
+        wanted, found: the digests of the first such record: the record's, and the tree's.
+        healed: the first record that agrees again; 0 if none does.
         settled: whether the tree was known to be right before.
     """
 
@@ -47,11 +47,12 @@ class Episode:
 
 @dataclass
 class Replayed:
-    """What replaying a server's log came to.
+    """The result of replaying a server's log.
 
     Attributes:
-        captured: of the zxids asked for: digest of the tree, sum of contents, whether the tree was held to be right.
-        base: what it began with, in words; empty: there was nothing to begin with.
+        captured: for each zxid asked for the digest of the tree, the sum of its contents, and whether the tree was
+            taken to be right.
+        base: the description of what it began with; empty if there was nothing to begin with.
         last: the last transaction applied.
     """
 

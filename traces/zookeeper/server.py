@@ -31,15 +31,15 @@ class NotOne(ValueError):
 
 @dataclass
 class Directory:
-    """What lies in the directories of a server; nothing of it is read yet.
+    """The directories of a server, listed; no file is read yet.
 
     Attributes:
-        name: what reports call the server.
+        name: the name of the server in reports.
         logs, snapshots: paths with the zxids of their names, in order. packed: the same, of compressed logs.
         epochs: the text of each epoch file, None where it cannot be read.
-        stray: what is neither.
+        stray: other files.
         trouble: folders and files that cannot be read, with the reason.
-        origins: of folders that are copies, the address of the original; reports name that.
+        origins: for folders that are copies the address of the original, which reports name.
     """
 
     name: str

@@ -47,14 +47,15 @@ class Snapshot:
     """A snapshot file.
 
     Attributes:
-        zxid: of its name; `digest_zxid` is what its digest is of (0: it does not say).
+        zxid: of its name; `digest_zxid` is what its digest is of (0 if it does not say).
         state: `whole`, `torn` (it ends too early: a server takes the next older one), `broken`, `unreadable`.
         why: what is broken.
         place: where, in the decompressed stream.
-        digest: of the tree, as it says; `total` as its nodes add up, `content` of paths, data and owners.
+        digest: of the tree, as the file says; `total` is the sum over its nodes, `content` that of paths, data and
+            owners.
         newest: the largest zxid in its nodes.
-        seals: which are wrong.
-        ended: it ended as one that is finished does when reading began; of a compressed one that is not asked.
+        seals: the checksums that are wrong.
+        ended: whether the file was complete when reading began; not determined for a compressed one.
     """
 
     path: Path
@@ -101,7 +102,7 @@ class Stream:
         self.tree = tree
         self.at = self.filled = 0
         self.sum = 1
-        self.before = 0  # bytes that are not in the text any more
+        self.before = 0  # bytes that are no longer in the buffer
         self.held = b""
         self.ended = False
 

@@ -48,16 +48,16 @@ def finishes_epoch(release: str) -> bool:
 
 @dataclass
 class Start:
-    """What a start from a directory comes to.
+    """The result of starting a server from its directories.
 
     Attributes:
         releases: those that do the same.
         outcome: `starts`, `refuses`, or `unknown`.
         zxid: the last transaction of the tree that it starts with, with which it votes.
-        snapshot: what it begins with; empty: the empty tree. records: how many transactions it applies behind it.
-        line: a part of the line in its log that says why it ends; empty: it starts.
-        why: in words.
-        option: a JVM option with which it would start all the same.
+        snapshot: what it begins with; empty for the empty tree. records: the number of transactions applied after it.
+        line: a part of the line in its log that says why it ends; empty if it starts.
+        why: the reason, as a sentence.
+        option: a JVM option with which it would start nevertheless.
     """
 
     server: str
@@ -110,11 +110,11 @@ def candidates(servers: Sequence[Server]) -> list[str]:
 
 @dataclass
 class Reading:
-    """What a start reads of the files.
+    """The files that a start reads.
 
     Attributes:
-        files: the log files, each up to a place behind which nothing of it is seen.
-        ended: why reading ends with an error: a line, and in words; `doubt`: why it cannot be told.
+        files: the log files, each up to the place at which its reading ends.
+        ended: why reading ends with an error: the log line, and the reason; `doubt`: why it cannot be told.
     """
 
     base: Snapshot | None = None

@@ -24,13 +24,13 @@ __all__ = ["OBSERVES", "Broken", "LogEvent", "TextHistory", "phase_text", "read_
 
 OBSERVES = ("abcast", "abdeliver")
 LONGEST = 1 << 16  # bytes of a line that are read
-ENDLESS = 1 << 26  # bytes of a line that no log has: the file is no text
-LARGEST = 1 << 36  # bytes of a log: it takes minutes to read so many
+ENDLESS = 1 << 26  # a line of so many bytes means that the file is no text
+LARGEST = 1 << 36  # bytes of a log that take minutes to read
 ZXID = r"0x([0-9a-fA-F]{1,16})"
 TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[,.](\d{1,6}))?")
 MYID = re.compile(r"\[?myid[:=](\d{1,9})\b")
 
-# What is told, by the text of its line: kind, pattern. The first that is found counts.
+# The kinds of event, each with the pattern of its lines. The first that matches counts.
 LINES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("propose", re.compile(r"Proposing:: ?.*?\bzxid:" + ZXID)),
     ("commit", re.compile(r"Committing request:: ?.*?\bzxid:" + ZXID)),
@@ -63,12 +63,12 @@ SESSION = ("looking", "started", "got diff", "got snap", "got trunc", "establish
 
 @dataclass(frozen=True, order=True)
 class LogEvent:
-    """A line that tells something.
+    """A log line that reports an event.
 
     Attributes:
-        time: as the line says; the last one said where it says none.
+        time: the time of the line; if it has none, of the line before.
         server: the number of the server; `file` and `line` where it stands, lines from 1.
-        value: a zxid, an epoch; -1: none.
+        value: a zxid, or an epoch; -1 if it has neither.
     """
 
     time: str
@@ -100,12 +100,12 @@ class Broken:
 
 @dataclass
 class TextHistory:
-    """What text logs tell.
+    """The events in the text logs of an ensemble.
 
     Attributes:
-        events: everything that lines tell, in order of time; `phases` all of it but proposals and commits.
-        rows: of the event table; None: there are no proposals or commits (logs at INFO).
-        lines: of a row, by process and position, the line that says it; None: it is a silent step.
+        events: all events, in order of time; `phases` are those other than proposals and commits.
+        rows: of the event table; None if there are no proposals or commits (logs at INFO).
+        lines: for a row, by process and position, the line from which it comes; None for a silent step.
     """
 
     servers: dict[int, str]

@@ -38,11 +38,11 @@ class Node:
 
 
 class DataTree:
-    """A tree, empty to begin with.
+    """A data tree, empty at first.
 
     Attributes:
-        tree: the struct; another one after it has grown.
-        text, scan: the buffer that snapshots are read into.
+        tree: the struct; it is replaced when it grows.
+        text, scan: the buffer into which snapshots are read.
     """
 
     def __init__(self) -> None:

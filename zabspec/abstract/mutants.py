@@ -19,13 +19,13 @@ __all__ = ["MUTANTS", "Mutant"]
 
 @dataclass(frozen=True)
 class Mutant:
-    """A rule changed.
+    """An abstract protocol with one rule changed.
 
     Attributes:
-        guards: for each action and name of a guard, what stands there instead; None: nothing.
-        axioms: those of them that do not hold; with `without`.
-        within: steps (of sets of processes) in which the finite instance shows what comes of it.
-        breaks: the property that a run from the beginning breaks; empty where none was found.
+        guards: for each action and name of a guard, what stands there instead; None if the guard is dropped.
+        axioms: the axioms that do not hold (with `without`).
+        within: the number of steps (of sets of processes) in which the finite instance shows the effect.
+        breaks: the property that a run from the initial state violates; empty where none was found.
         of: the sound protocol.
     """
 

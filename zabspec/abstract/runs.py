@@ -14,14 +14,14 @@ __all__ = ["EVERYTHING", "OVER_CONNECTIONS", "RUNS", "Story"]
 
 @dataclass(frozen=True)
 class Story:
-    """A run in words.
+    """A run of the abstract protocol, written down.
 
     Attributes:
         attempts: a1, a2, ...: the process and the epoch of each.
         histories: h1, h2, ...: what each extends, its epoch and its counter.
-        steps: the paper's step and its parameters, in the order the action has them.
-        story: what it is about, in a sentence.
-        quorums: majorities of three unless given.
+        steps: the paper's step and its parameters, in the order of the action's.
+        story: what the run shows, in one sentence.
+        quorums: the quorums; majorities of three unless given.
         connections: i1, i2, ...: the process and the attempt of each.
     """
 

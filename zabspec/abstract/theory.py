@@ -16,10 +16,11 @@ __all__ = ["ZAB", "Theory"]
 
 @dataclass(frozen=True)
 class Theory:
-    """Axioms, how it begins, actions, the invariant's clauses, and the properties it must imply.
+    """Axioms, initial states, actions, the clauses of the invariant, and the properties that it must imply.
 
-    One that stands over another has all of that one, and actions of the same names that do the same and more; some
-    of them do without guards that they have there, and these are to be `derived`: for each action, the guards by name.
+    A theory that refines another has everything of that one, and actions of the same names that do the same and more.
+    Some of them lack guards that they have there: `derived` has these guards, by name for each action, and they are to
+    be proved from the clauses.
     """
 
     axioms: Mapping[str, Expression]

@@ -92,7 +92,7 @@ def before(x: Expression, y: Expression) -> Expression:
 
 
 def comparable(x: Expression, y: Expression) -> Expression:
-    """One is a prefix of the other."""
+    """Return the formula that one of two histories is a prefix of the other."""
     return prefix(x, y) | prefix(y, x)
 
 

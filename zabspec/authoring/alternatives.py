@@ -27,11 +27,11 @@ LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.Di
 
 
 def most_alternatives(namespaces: Iterable[Mapping[str, Any]], overrides: Mapping[str, Sequence[FunctionType]]) -> int:
-    """Return the most alternatives that a step can have; 1: nothing chooses.
+    """Return the most alternatives that a step can have; 1 if nothing chooses.
 
     Args:
         namespaces: of the modules of the source.
-        overrides: the functions that may stand in, by the name of what they stand in for.
+        overrides: the functions that variants may override with, by the name of the original.
     """
     return Alternatives(overrides).most(
         f for names in namespaces for f in names.values() if isinstance(f, FunctionType)

@@ -79,7 +79,7 @@ class _Cases:
         self.work = 0
         self.chance: random.Random | None = random.Random(0)
         self.cells: dict[Any, int] = {}
-        self.ways: list[list[int]] = []  # of each choice which way it goes, and how many there are
+        self.ways: list[list[int]] = []  # for each choice the way that it goes, and how many ways there are
         self.at = 0
 
     def drawn(self, name: str) -> bool:

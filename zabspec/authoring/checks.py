@@ -36,7 +36,7 @@ WORLDS = (DATAGRAMS, CONNECTIONS)
 
 OURS = frozenset({"zabspec", "zabcheck", "checker", "traces", "invariants"})
 
-# What a configuration's constants are called besides its budgets: `s.NODES` and the like.
+# The names of a configuration's constants other than its budgets: `s.NODES` and the like.
 CONSTANTS = frozenset(
     {
         "nodes",

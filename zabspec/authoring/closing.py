@@ -26,19 +26,19 @@ __all__ = ["leaves_open"]
 
 WRITTEN = ("role", "leader")
 WORKING = (1, 2)  # a process with this role does not look for a leader
-NAMED = ("on_oracle", "on_follow")  # where a process without connections is told whom to follow
+NAMED = ("on_oracle", "on_follow")  # the hooks that tell a process without connections whom to follow
 WITHOUT = (*NAMED, "on_elected", "on_start", "on_crash", "on_recovery")  # called for a process without connections
 WORDS = ("connect", "disconnect", "forget")
 
 
 @dataclass(frozen=True)
 class At:
-    """What is known of a function's process at one point.
+    """The facts about a function's process at one point of the function.
 
     Attributes:
         closed: it has no end of a connection.
-        fresh: whom it may open one to: who it was told to follow, by the name of the first function; empty: nobody.
-        leader: whom `leader` names, in the same words; empty: not known.
+        fresh: whom it may open one to: who it was told to follow, by the name of the first function; empty for nobody.
+        leader: whom `leader` names, in the same words; empty if it is not known.
         working: `role` is 1 or 2.
     """
 
@@ -64,12 +64,12 @@ class LeftOpen(Exception):
 def leaves_open(
     text: Mapping[str, object], overrides: Mapping[str, FunctionType], start: str, volatile: Collection[str]
 ) -> str:
-    """Return where a text may leave an end of a connection open; nothing: it never does.
+    """Return where a text may leave an end of a connection open; empty if it never does.
 
     Args:
         text: the names of its module.
         overrides: functions of a variant, by the names of those that they replace.
-        start: the function that a run begins with; empty: none.
+        start: the function that a run begins with; empty if it has none.
         volatile: the volatile ones among `role` and `leader`.
     """
     words = [*vars(actor).values(), *vars(lang).values()]
@@ -119,7 +119,7 @@ class Walk:
         """Return whether it is called from outside the protocol's functions: by the world, or through a mark."""
         function = self.functions[name]
         if len(definition(function).args.args) == 1 and not hasattr(function, "made_change"):
-            return False  # what a run begins with, which is asked only where it does
+            return False  # the function that a run begins with; it is checked there
         marked = any(hasattr(function, mark) for mark in ("made_action", "made_change", "receives"))
         return marked or name not in self.called or name in vars(actor)
 
@@ -166,7 +166,7 @@ class Body:
     """Walks through one function.
 
     Args:
-        names: its parameters, by what the first function calls them.
+        names: its parameters, each with its name in the first function.
     """
 
     def __init__(self, walk: Walk, name: str, names: Mapping[str, str]) -> None:

@@ -73,10 +73,10 @@ class ConfigError(ValueError):
 
 
 class ProtocolError(ConfigError):
-    """A protocol's text cannot be used: one sentence, with file and line where there is one.
+    """A protocol's source cannot be used: one sentence, with file and line where there is one.
 
     Attributes:
-        place: the piece of the source that it is about; None: none is known.
+        place: the piece of the source that it is about; None if it is not known.
     """
 
     def __init__(self, sentence: str, place: Place | None = None) -> None:
@@ -95,18 +95,18 @@ def said_at(function: Any) -> str:
 
 @dataclass(frozen=True)
 class Size:
-    """How large a question is: what the ranges of a protocol's fields follow from.
+    """The sizes of a model, from which the ranges of a protocol's fields follow.
 
     Attributes:
-        nodes: processes, at least 1.
-        txns: transactions that may be abcast; 0 for a protocol that has none.
-        epochs: the largest epoch, of a protocol that abcasts.
-        log: entries of a history, of such a protocol.
-        envelope: what the world writes on every message.
+        nodes: the number of processes, at least 1.
+        txns: the number of transactions that may be abcast; 0 for a protocol that has none.
+        epochs: the largest epoch, for a protocol that abcasts.
+        log: the maximum length of a history, for such a protocol.
+        envelope: the fields that the world adds to every message.
         budgets: how often each budgeted step may be taken, by the budget's name, and how many processes each role has;
             `size.crashes` is short for `size.budgets["crashes"]`.
-        variant: the variant; empty: none.
-        least: processes of the smallest quorum of the system that the model is given; 0: majorities are counted.
+        variant: the variant; empty for the protocol itself.
+        least: the size of the smallest quorum of the model's quorum system; 0 if majorities are counted.
     """
 
     nodes: int
@@ -336,21 +336,21 @@ def environment(name: str, kind: Kind | Map, doc: str, *axes: str | int) -> Fiel
 
 @dataclass(frozen=True)
 class Action:
-    """A step that happens by itself.
+    """A step that is possible without a message.
 
     Attributes:
-        name: what it is called.
-        function: what it does, of a process (s, p), or of the environment (s).
-        when: whether it is possible, of the same parameters; None: always.
-        budget: which budget it spends; empty: it is free.
-        every: in the simulator, about so many ticks lie between two of them.
-        everywhere: of the environment, it writes fields of processes too.
-        fair: of a process, and free: it is taken sooner or later, where from some moment on it always can be.
-        strong: it is fair where it can be taken again and again, too.
-        together: what is fair is that some process takes it, and not that each does.
-        timer: the field of the timer whose firing it is; empty: none.
-        role: the type of the role whose processes take it; empty: all do.
-        joins, leaves: it is that by which a process becomes a member, or is one no longer.
+        name: the name of the step.
+        function: its effect, of a process (s, p), or of the environment (s).
+        when: whether it is possible, with the same parameters; None if it always is.
+        budget: the budget that it spends; empty if it is free.
+        every: in the simulator, the mean number of ticks between two of them.
+        everywhere: of the environment: whether it writes fields of processes too.
+        fair: of a process, without a budget: whether it is taken eventually if from some moment on it always can be.
+        strong: whether it is fair also if it can be taken again and again.
+        together: whether only the step of some process is fair, and not that of each.
+        timer: the field of the timer whose firing it is; empty if it is no timer's.
+        role: the type of the role whose processes take it; empty if all do.
+        joins, leaves: whether a process becomes a member by it, or stops being one.
     """
 
     name: str
@@ -616,7 +616,7 @@ def observation(bare: Does | None = None, /, **read_as: str) -> Does | Callable[
 
     def mark(function: Does) -> Does:
         function.observes = True  # type: ignore[attr-defined]
-        function.acts = ""  # type: ignore[attr-defined]  # whose it is, its reader says
+        function.acts = ""  # type: ignore[attr-defined]  # set by the reader of the file
         function.read_as = read_as  # type: ignore[attr-defined]
         return function
 
@@ -688,15 +688,16 @@ class Variant:
     """A protocol with one rule changed.
 
     Attributes:
-        name: as on the command line.
-        summary: what is different, in a phrase.
-        overrides: the functions that stand in, by the name of what they stand in for.
-        rule: which rule it changes: the paper's step or section.
+        name: the name on the command line.
+        summary: the difference, in a phrase.
+        overrides: the replacements of functions, by the name of the function that they replace.
+        rule: the rule that it changes: the paper's step or section.
         safe: whether every property is expected to hold.
-        over: variants of which it takes the place where both change one function, if they are asked for together.
-        repairs: it mends a rule: `--repair` takes it.
+        over: the variants over which it takes precedence where both change one function, if they are asked for
+            together.
+        repairs: whether it mends a rule, so that `--repair` takes it.
         gives_up: from the number of transactions to how often its rules end an iteration without a fault; each may
-            begin one more epoch. None: never.
+            begin one more epoch. None if they never do.
     """
 
     name: str
@@ -711,12 +712,12 @@ class Variant:
 
 @dataclass(frozen=True)
 class Start:
-    """A state that a run may begin in, besides the one that the fields begin with.
+    """A state that a run may begin in, besides the initial values of the fields.
 
     Attributes:
-        name: as on the command line.
-        summary: what it is, in a phrase.
-        function: `(s)`, which writes what is otherwise than at the beginning, at once and everywhere; it may open
+        name: the name on the command line.
+        summary: a description of the state, in a phrase.
+        function: `(s)`, which writes what differs from the initial values, at once and everywhere; it may open
             connections and send.
     """
 
@@ -734,24 +735,24 @@ class Declaration:
         state: from a size to the fields.
         messages: from a size to the messages.
         types: from a size to further kinds, by the names that annotations use.
-        budgets: how much there is of each budget unless a question says otherwise.
-        roles: the roles of processes, and how many there are of each unless a question says otherwise. Empty: all
+        roles: the roles of processes, and how many there are of each unless a question says otherwise; empty if all
             processes are alike.
         nodes: how many processes unless a question says otherwise.
         network: which network unless a question says otherwise.
-        drift: by how many ticks the clocks of processes may differ, or the name of a budget, whose amount it is. None:
-            there are no clocks.
-        members: how many processes are members at the beginning, with roles by their names. None: all are, for ever.
+        drift: by how many ticks the clocks of processes may differ, or the name of a budget, whose amount it is; None
+            if there are no clocks.
+        members: how many processes are members at the beginning, with roles by their names; None if all are, for ever.
         variants: the protocol with one rule changed; or the name of the module whose `VARIANTS` has them.
         transactions: it abcasts and abdelivers, and is judged by the properties of atomic broadcast.
-        epochs: of such a protocol, from a size to the largest epoch; None: as many as there are processes.
+        epochs: of such a protocol, from a size to the largest epoch; None for as many as there are processes.
         flight: from a size to how many messages can be in flight at once: in a channel, over connections, or as two
-            numbers in a channel to a leader and in one to a follower. None: 32.
+            numbers in a channel to a leader and in one to a follower; None for 32.
         unforced: how many writes to its disk a process may have made since it forced them.
         world: what it speaks over: `datagrams`, or `connections`, in which a field `role` says where each process
             stands (0: it looks for a leader, 1: it follows `leader`, 2: it leads).
         elects: over connections, the fields that processes vote with, the first counting most: an election is one step,
-            and costs one of the budget `elections`, if there is one. None: a leader oracle names anybody (`on_oracle`).
+            and costs one of the budget `elections`, if there is one; None if a leader oracle names anybody
+            (`on_oracle`).
         starts: further states that a run may begin in; a question names one.
         ignored: messages that are sent and that nothing receives, on purpose.
         bounded_by_world: it has every budget of its world, as much of each as is usual there, and from these follow
@@ -771,7 +772,7 @@ class Declaration:
             variant is the protocol itself.
         extends: the names of modules whose functions are its own too; its own functions stand over theirs.
         leaders_weigh: why no process without weight leads in the implementation that it follows, where it does not say
-            so itself: quorum systems with such a process are refused. Empty: they are not.
+            so itself: quorum systems with such a process are refused. If empty, they are not.
     """
 
     module: str

@@ -14,7 +14,7 @@ from zabspec.language.schema import Field
 from zabspec.language.sentences import MARK
 from zabspec.worlds.steps import CONNECTIONS
 
-ELECTIONS = "elections"  # the budget that an election costs, of a text that has it
+ELECTIONS = "elections"  # the budget of elections, in protocols that have it
 FAILING = ("crashes", "power_losses")  # the budgets that a failure inside a step spends
 
 __all__ = [
@@ -24,14 +24,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Marked:
-    """The marks of a user protocol that the functions between it and its world follow from.
+    """The marks of a user protocol from which the functions between it and its world follow.
 
     Attributes:
-        declared: what it declares.
-        actions, changes: what processes, and the environment, do by themselves, in the source's order.
+        declared: the declaration.
+        actions, changes: the steps of processes, and of the environment, that need no message, in the source's order.
         receipts: the function that receives each kind of message.
-        hooks: of hooks of the world that roles have functions of their own for, these by the types of roles.
-        receivers: of each kind of message that one role receives, the role's type.
+        hooks: for hooks of the world that roles define for themselves, the functions by the types of roles.
+        receivers: for each kind of message that only one role receives, the role's type.
     """
 
     declared: Declaration

@@ -30,8 +30,8 @@ def system_for(text: str, nodes: int | None) -> tuple[str, int | None]:
     """Return the text of a quorum system, empty for majorities, and how many processes there are.
 
     Args:
-        text: of the system; empty, or `majority`: majorities.
-        nodes: processes; None: as many as the system has servers.
+        text: of the system; empty, or `majority`, for majorities.
+        nodes: processes; None for as many as the system has servers.
 
     Raises:
         ConfigError: there is no such system, or it is not of so many.
@@ -59,14 +59,14 @@ def check_quorums(
     """Check that nothing in a protocol counts a majority by hand.
 
     Args:
-        name: of the protocol, as messages name it.
-        modules: its source. What is of zabcheck counts nothing by hand, but a variant of it may.
+        name: the name of the protocol in messages.
+        modules: its source. zabcheck's own modules count nothing by hand, but a variant of them may.
         overrides: the functions of its variant.
-        others: those of all its variants, which stand in the source and need not be of the protocol.
-        elects: its elections are one step, so that the world asks for quorums.
+        others: the functions of all its variants, which are in the source and need not be part of the protocol.
+        elects: whether its elections are one step, so that the world asks for quorums.
 
     Raises:
-        ProtocolError: something does, or nothing asks for a quorum; with file and line where there is one.
+        ProtocolError: something counts by hand, or nothing asks for a quorum; with file and line where there is one.
     """
     stand_in = list(overrides)
     theirs = in_use(modules, stand_in, [f for f in others if f not in stand_in])

@@ -158,13 +158,13 @@ OBSERVED_KINDS = ("Node", "int", "bool")  # of what kind an observation's fields
 
 @dataclass(frozen=True)
 class ObservationKind:
-    """What an observation says.
+    """A kind of observation that a protocol declares.
 
     Attributes:
-        function: what it writes of it.
-        acts: which of its fields is the process that shows it; empty: none.
-        fields: by name `Node`, `int` or `bool`.
-        read_as: of numbers, the field of the state as whose values a person reads them; of others nothing is known.
+        function: the function that writes it.
+        acts: the field with the process that shows it; empty if it has none.
+        fields: `Node`, `int` or `bool`, by name.
+        read_as: for numbers the field of the state as whose values a person reads them, where there is one.
     """
 
     function: FunctionType
@@ -179,40 +179,40 @@ class ObservationKind:
 
 @dataclass(frozen=True)
 class ProtocolSource:
-    """A text, read and checked.
+    """The source of a protocol, read and checked.
 
     Attributes:
-        name: what it is asked for by.
-        declared: what it declares.
-        module: it.
-        digest: of its text, and of the modules beside it that it imports.
+        name: the name by which it is asked for.
+        declared: the declaration.
+        module: the module.
+        digest: the digest of the source, and of the modules beside it that it imports.
         constants: its constants, as they were when it was read.
-        handlers: the functions that act for a process, and what they call.
-        actions, changes: what processes, and the environment, do by themselves, in the text's order.
-        receipts: what each kind of message is given to.
-        observations: what handlers show the outside, by the names of the observations.
-        claims: what must hold.
-        goals: what nobody waits for in vain.
-        unheard: the sentence about a message that is sent and that nothing receives; empty: there is none.
-        apart: names that mean something in the text alone, by the keys that they have in a program: whatever its world
-            is written with, it may call its own functions and constants as it likes.
-        through: of each claim that asks of messages in flight, what asks it of all of them: its name, and that of what
-            is asked.
-        quantified: where these functions are.
-        elects_by_choice: where what a process does in an election that is one step chooses; empty: it does not.
+        handlers: the functions that act for a process, and the functions that they call.
+        actions, changes: the steps of processes, and of the environment, that need no message, in the source's order.
+        receipts: the function that receives each kind of message.
+        observations: the observations, by name.
+        claims: the properties.
+        goals: the progress properties.
+        unheard: the sentence about a message that is sent and that nothing receives; empty if there is none.
+        apart: names that have a meaning in the source only, by the keys that they have in a program: it may call its
+            own functions and constants as it likes, independently of its world's names.
+        through: for each property of messages in flight the function that checks it for all of them: its name, and the
+            name of the property.
+        quantified: the module with these functions.
+        elects_by_choice: where a handler of an election that is one step chooses; empty if nowhere.
         variants: the protocol with one rule changed, by name.
-        keeps_down: it keeps by itself which processes are down (`is_down`); if not, a field is added where processes
-            crash.
-        oracle: the modules that stand in its world's place: whom a leader oracle may name.
+        keeps_down: whether it records by itself which processes are down (`is_down`); if not, a field is added where
+            processes crash.
+        oracle: the modules that replace its world's leader oracle.
         hooks, receivers: with roles, as of `Marked`.
-        typed: with roles, the functions in which processes are told apart by their roles.
+        typed: with roles, the functions in which processes are distinguished by their roles.
         assigned: with clocks, the fields that functions of the source assign to.
-        begins: what runs of every process at the beginning.
-        asks_ahead: with clocks, where a function asks how far clocks are ahead; None: nowhere.
-        sent_to: over connections, by kind of message the ends that it is sent to; of a released protocol nothing, its
-            messages say so.
-        released: it is of this project and changes with releases of zabcheck only: tests have checked it, no run does
-            again. A file that declares so is believed nothing.
+        begins: the functions that run at the beginning, for every process.
+        asks_ahead: with clocks, where a function asks how far clocks are ahead; None if nowhere.
+        sent_to: over connections, for each kind of message the ends that it is sent to; empty for a released protocol,
+            whose messages have it.
+        released: whether it belongs to zabcheck and changes only with its releases: then tests have checked it, and it
+            is not checked again at run time. A user's file cannot claim this.
     """
 
     name: str
@@ -989,7 +989,7 @@ class _Reader:
         """Check what functions are marked as, and mark each with what it may write.
 
         Returns:
-            The sentence about a message that nothing receives; empty: there is none.
+            The sentence about a message that nothing receives; empty if there is none.
         """
         actions, changes = marked.actions, marked.changes
         starts = [s.function for s in self.declared.starts]

@@ -32,11 +32,11 @@ OF_ROLE = {"processes": 1, "any_of": 1, "only": 1, "is_a": 2, "is_quorum": 2}  #
 
 @dataclass(frozen=True)
 class Value:
-    """What is known of a value that has to do with processes.
+    """The facts about a value that involves processes.
 
     Attributes:
-        what: it is a `process`, a `set` of some, or a `message`.
-        role: of the processes; of a message, its kind.
+        what: `process`, `set` for a set of processes, or `message`.
+        role: the role of the processes; for a message, its kind.
     """
 
     what: str
@@ -45,15 +45,15 @@ class Value:
 
 @dataclass(frozen=True)
 class RoleTypes:
-    """What a protocol declares of roles.
+    """The declarations of a protocol that concern roles.
 
     Attributes:
-        name: of the protocol, as sentences name it.
-        roles: their names.
+        name: the name of the protocol in messages.
+        roles: the names of the roles.
         fields: by name.
         messages: by name.
         receipts: the function that receives each kind of message.
-        functions: those of the source, by name.
+        functions: the functions of the source, by name.
     """
 
     name: str
@@ -116,12 +116,12 @@ class Reader:
         self.types, self.function = types, function
         self.node = definition(function)
         self.known: dict[str, Value | None] = dict(types.parameters(function))
-        self.asked = {  # names whose role the function asks for, each with the roles
+        self.asked = {  # names whose role the function tests, each with the roles
             (call.args[1].id, call.args[2].id)
             for call in self.calls("is_a")
             if len(call.args) == 3 and isinstance(call.args[1], ast.Name) and isinstance(call.args[2], ast.Name)
         }
-        for _ in range(2):  # a name may get its value from one that stands below it in the text
+        for _ in range(2):  # a name may get its value from one that is further down in the function
             self.learn()
 
     def calls(self, name: str) -> Iterator[ast.Call]:

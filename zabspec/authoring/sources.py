@@ -27,14 +27,14 @@ def is_elsewhere(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Read:
-    """A source that was read.
+    """The source of a protocol, after its file was read.
 
     Attributes:
-        declared: what it declares.
-        module: it.
-        files: the files that it is made of, itself first, each with the digest of what it said.
-        released: it changes with releases of zabcheck only, and its digest is empty.
-        named: by name the modules that it names and does not import, or why one could not be imported.
+        declared: the declaration.
+        module: the module.
+        files: the files of which it consists, itself first, each with the digest of its contents.
+        released: whether it changes only with releases of zabcheck, so that its digest is empty.
+        named: the modules that it names and does not import, by name, or why one could not be imported.
     """
 
     declared: Declaration

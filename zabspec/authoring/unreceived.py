@@ -32,12 +32,12 @@ Taken = frozenset[str] | None  # kinds of message; None: all
 
 @dataclass(frozen=True)
 class Sending:
-    """A message that is made, or passed on.
+    """A message that is created or passed on.
 
     Attributes:
-        kind: its name; empty: it may be of any kind, as one that is passed on or that a field keeps.
-        to: who receives it; ANY where that is not known.
-        function, line: where.
+        kind: its name; empty if it may be of any kind, as one that is passed on or that a field keeps.
+        to: the end that receives it; ANY where that is not known.
+        function, line: the place in the source.
     """
 
     kind: str
@@ -163,11 +163,11 @@ def arguments(
 def unreceived(
     found: Iterable[Sending], world: str, receipts: Mapping[str, FunctionType], hooks: Mapping[str, Sequence[Taken]]
 ) -> Iterable[Sending]:
-    """Those messages that nothing receives where they are sent.
+    """Yield the messages that nothing receives at an end to which they are sent.
 
     Args:
-        world: what the protocol speaks over.
-        receipts: what each kind is given to; over connections a leader's receipt takes the follower too.
+        world: the world of the protocol.
+        receipts: the function that receives each kind; over connections a leader's receipt takes the follower too.
         hooks: of the hooks that are given messages of all kinds, those that the protocol or a variant has, with what
             each takes (`taken`).
     """

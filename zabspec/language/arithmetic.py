@@ -15,7 +15,7 @@ from zabspec.language.wrapping import __all__ as ON_WORDS
 
 __all__ = ["CHECKED", "Checked", "may_overflow"]
 
-# The functions that stand for operators, by names that no protocol can write.
+# The functions that replace operators, by names that no protocol can use.
 CHECKED: dict[type[ast.operator], str] = {ast.Mult: "int.times", ast.LShift: "int.left", ast.RShift: "int.right"}
 OPERATORS = frozenset({"*", "<<", ">>", "*=", "<<=", ">>="})
 
@@ -53,5 +53,5 @@ class Checked(ast.NodeTransformer):
 
 
 def checked(name: str, left: ast.expr, right: ast.expr, node: ast.AST) -> ast.expr:
-    """Return the call that stands for an operation."""
+    """Return the call that replaces an operation."""
     return ast.fix_missing_locations(ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [left, right], []), node))

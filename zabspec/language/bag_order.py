@@ -92,7 +92,7 @@ class _Places:
     """Checks the places of one function.
 
     Attributes:
-        parameters: which are places, and the bag of each, by the names that it has in the function.
+        parameters: those that are places, each with its bag, by the names in the function.
         through: the loops through bags.
     """
 
@@ -149,7 +149,7 @@ class _Places:
                 yield from self.passed(e)
 
     def passed(self, e: t.Call) -> Iterator[tuple[t.Expr, t.Expr]]:
-        """Yield the arguments of a call that stand for places, each with its bag in the caller's names."""
+        """Yield the arguments of a call that are places in a bag, each with its bag in the caller's names."""
         target = self.program.functions[e.function]
         given = {name: value for (name, _), value in zip(target.params, e.args, strict=True)}
         for name, bag in target.places.items():

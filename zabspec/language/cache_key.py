@@ -49,7 +49,7 @@ def program_digest(
 @cache
 def compiler_digest(*roots: str) -> str:
     """Return a digest of the named modules, the compiler, and what they import from their packages."""
-    inside = {LANGUAGE, *(name.rpartition(".")[0] for name in roots)} - {""}  # what is in no package stands alone
+    inside = {LANGUAGE, *(name.rpartition(".")[0] for name in roots)} - {""}  # a module in no package is alone
     found: dict[str, ModuleType] = {}
     ahead = [f"{LANGUAGE}.frontend", f"{LANGUAGE}.llvm_text", f"{LANGUAGE}.jit", *roots]
     while ahead:
@@ -74,8 +74,8 @@ class _Known:
     """Writes values as text with all they hold, independent of addresses and of the order of sets."""
 
     def __init__(self) -> None:
-        self.open: set[int] = set()  # what is being said, which may hold itself
-        self.texts: dict[str, str] = {}  # of each file that was asked for, what it says now
+        self.open: set[int] = set()  # the values being written, which may contain themselves
+        self.texts: dict[str, str] = {}  # the current contents of each file that was read
 
     def of(self, value: object) -> object:
         if type(value) in ALONE:  # nearly everything is

@@ -67,7 +67,7 @@ def is_channel(field: Field) -> bool:
 class _Piece:
     """The used bits of one word of memory: the place of the word, and the bits."""
 
-    place: str  # the byte offset, as text
+    place: str  # the byte offset, as source
     mask: int
     store: int = 8  # how many bytes of it may be written back
 
@@ -728,9 +728,9 @@ def least_hash(
 
     Args:
         looking: lines that look at a renaming, whose place in the table is `old`.
-        eligible: whether it is tried, after these.
-        better: whether its state, with hash `h`, takes the place of the best.
-        noted: lines that keep more of it then.
+        eligible: the expression whether it is tried, after these lines.
+        better: the expression whether its state, with hash `h`, replaces the best.
+        noted: lines that then record more of it.
     """
     n = layout.schema.nodes
     return [

@@ -26,7 +26,7 @@ STEPS = "the steps that are possible"  # what `enabled` makes
 
 @dataclass(frozen=True)
 class Access:
-    """A field, or what a reference parameter stands for (`@` before its name), with the names that index it.
+    """A field, or the argument of a reference parameter (`@` before its name), with the names that index it.
 
     The names are those of its axes of processes.
     """
@@ -50,12 +50,12 @@ class Write:
 
 @dataclass
 class Effects:
-    """Of a piece of text.
+    """The effects of a piece of a function.
 
     Attributes:
         errs: the lines in which a run-time error may be met.
         needs: the parameters that have to be an index below some bound, or there may be one too.
-        counts: the same, of what a loop indexes by them that may end early: the order then counts.
+        counts: the same, of what a loop indexes by them that may end early: then the order matters.
     """
 
     reads: set[Access] = field(default_factory=set)
@@ -86,9 +86,9 @@ class EffectsOf:
     """The effects of one function's statements.
 
     Args:
-        function: typed.
-        layout: of the state.
-        functions: those it calls.
+        function: the function, typed.
+        layout: the layout of the state.
+        functions: the functions that it calls.
         called: their effects, as seen from outside.
     """
 
@@ -101,9 +101,9 @@ class EffectsOf:
         self.known = {name for name, _ in function.params} - assigned  # names that hold one value throughout
         self.live = live_in(function)
         self.erring = Erring(function, functions)
-        self.contexts: dict[int, Erring] = {}  # what is known where a loop stands
+        self.contexts: dict[int, Erring] = {}  # the facts that hold at each loop
         self.unsure: dict[int, str] = {}  # by their lines, calls that may pass what `counts` of the function is not
-        self.asking = False  # it is asked what may be NOTHING and is calculated with
+        self.asking = False  # whether to check for calculations with numbers that may be NOTHING
         self.nothing: list[tuple[int, Calculated]] = []  # such numbers, with their lines
         self.gives: frozenset[str] = frozenset()  # where what it gives back is from, that may be NOTHING
         self.loops: list[str] = []
@@ -201,7 +201,7 @@ class EffectsOf:
         for side, other in ((s.then, 1), (s.other, 0)):
             if side and isinstance(side[-1], (t.Return, t.Break, t.Continue)) and not out.writes:
                 left = set(given((s.then, s.other)[other]))  # what it gives another value is another
-                self.erring.shown_there += [k for k in sides[other] if not left & reads(k[0])]  # only it goes on
+                self.erring.shown_there += [k for k in sides[other] if not left & reads(k[0])]  # only it continues
         return out
 
     def loop(self, s: t.For) -> Effects:

@@ -43,7 +43,7 @@ class Erring:
         made.names, made.shown_there = dict(self.names), list(self.shown_there)
         return made
 
-    # --- what is asked ------------------------------------------------------------------------
+    # --- queries ------------------------------------------------------------------------------
 
     def leaves(self, e: t.Expr, low: int, high: int) -> bool:
         """Return whether a number may be outside a range."""

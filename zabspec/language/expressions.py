@@ -63,7 +63,7 @@ OF_ROLES = ("any_of", "any_process", "is_a", "only")  # called in an expression
 OWN_FIELDS = (Role.PERSISTENT, Role.VOLATILE)  # what a handler writes
 AT_THE_BEGINNING = ("connect", "send", "send_to_leader", "send_to_follower")  # what a state that runs begin in may call
 
-NOTED = "error.state"  # the parameter, which no text can name, of a function that has no state and may meet an error
+NOTED = "error.state"  # the parameter of a function without a state that may meet an error; no source can use it
 
 
 class Context(Protocol):
@@ -97,14 +97,14 @@ class Expressions:
         self.key = name  # in the program's namespace
         self.name = python.__name__
         self.python = python
-        self.apart: Mapping[str, str] = getattr(python, "apart", {})  # names of its own text, by their keys
+        self.apart: Mapping[str, str] = getattr(python, "apart", {})  # names of its own module, by their keys
         self.node = definition(python)
         self.file = said_file(python.__code__.co_filename)
         self.locals: dict[str, t.AnyType] = {}
         self.params: list[tuple[str, t.AnyType]] = []
         self.is_handler = name in front.handlers
         self.is_kernel = not self.is_handler and works_on_words(python, self.node, front)
-        # the roles of the fields it may write; None: a text of this project, which is not asked
+        # The roles of the fields it may write; None for zabcheck's own code, which is not checked.
         self.writes: Collection[Role] | None = getattr(python, "writes", OWN_FIELDS if self.is_handler else None)
         self.surroundings = getattr(python, "surroundings", False)  # it is of the environment, which sees no ghosts
         self.begins = getattr(python, "begins", False)  # it is a state that a run begins in
@@ -549,7 +549,7 @@ class Expressions:
             self.gather(members, count, t.Const(t.INT, 0), lambda _: one_more)
             return self.is_majority(count, node)
         value = self.expr(members)
-        mask = self.writes is None and value.type == t.INT  # of the world, whose masks are numbers
+        mask = self.writes is None and value.type == t.INT  # of the world, in which masks are numbers
         if not mask and not (isinstance(value.type, t.SetType) and value.type.kind.nodes):
             raise self.fail(node, f"is_quorum takes a set of processes, and {ast.unparse(members)} is not")
         if system is not None:
@@ -882,7 +882,7 @@ class Expressions:
         return t.MakeRecord(t.RecordType(record), record, parts, self.state_in_scope())
 
 
-ONE_OF = "one.of"  # what no text can call anything: a set stands beside other names that mean what they mean
+ONE_OF = "one.of"  # a name that no protocol can use: a set is stored beside other names with their own meaning
 
 
 class Renamed(ast.NodeTransformer):

@@ -30,7 +30,7 @@ OF_THE_STEP = ""  # what a step says about itself, which no other step reads
 
 @dataclass(frozen=True)
 class Touch:
-    """A field, the processes that index it (`a`, `b`, or None: any), whether it is written, and a label.
+    """A field, the processes that index it (`a`, `b`, or None for any), whether it is written, and a label.
 
     The label names what touches it; it is empty for none.
     """
@@ -43,12 +43,12 @@ class Touch:
 
 @dataclass(frozen=True)
 class Case:
-    """Of steps of a kind, those of which so much is known.
+    """The steps of a kind that share the following facts.
 
     Attributes:
-        kind: its number.
-        tag: the kind of the message that is received, from 1; 0: none is.
-        own: the process that takes it follows itself.
+        kind: the number of the kind.
+        tag: the kind of the message that is received, from 1; 0 if none is.
+        own: whether the process that takes it follows itself.
     """
 
     kind: int
@@ -180,7 +180,7 @@ class Walk:
         self.called = "" if case is None else world.kinds.get(case.kind, "")
         self.known: dict[tuple[str, str], int | Symbol] = {}  # what fields of a process hold
         self.spoiled: set[str] = set()  # fields that are written somewhere in what was walked
-        self.reached: set[Reach] = set()  # all that is touched
+        self.reached: set[Reach] = set()  # everything touched
         self.listed: dict[int, Listed] = {}
         self.path: list[frozenset[Reach]] = []  # what is read by the tests on the way
         self.within: list[str] = []  # the labels we are in
@@ -257,7 +257,7 @@ class Walk:
         left, right = dict(names), dict(names)
         ends = self.sides(s, value, left, right)
         if not (leaves(s.then) or leaves(s.other)):
-            self.path.pop()  # otherwise it decides what comes after, too
+            self.path.pop()  # if not, it decides what follows, too
         for name in left.keys() | right.keys():
             if left.get(name) is names.get(name) is right.get(name):
                 continue  # neither side has given it a value

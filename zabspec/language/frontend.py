@@ -27,8 +27,7 @@ from zabspec.language.structs import Struct
 __all__ = ["FrontEnd", "LanguageError", "register_source"]
 
 
-# The modules whose functions may know the places of a bag by number: what the world, its engines and the machinery of
-# the language are made of.
+# The modules whose functions may access the places of a bag by number: the world, its engines and the language itself.
 OF_THE_WORLD = (
     "zabspec.worlds.", "zabspec.simulator.", "zabspec.live.", "zabspec.language.", "zabspec.timed.", "checker.",
 )  # fmt: skip
@@ -56,7 +55,7 @@ class FrontEnd:
         self.declares = any(hasattr(value, "acts") for value in namespace.values())  # what the world provides
         self.program = t.TypedProgram()
         self.effects = LazyEffects(self.program, layout)
-        self.writers: dict[str, bool] = {}  # of functions that were asked about: whether they write, or what they call
+        self.writers: dict[str, bool] = {}  # for each function asked about whether it, or one that it calls, writes
         self._busy: set[str] = set()
         self.has_optional = has_optional((*(f.kind for f in layout.schema.fields), *types.values()))
 

@@ -37,7 +37,7 @@ NOTHING = -1
 class MessageName:
     """The name of a kind of message: compares with `m.kind`, and called makes a message."""
 
-    parts: tuple[str, ...] | None = None  # the names of its fields, where they are said beside it
+    parts: tuple[str, ...] | None = None  # the names of its fields, where they are listed beside it
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -73,8 +73,8 @@ class RecordName:
     """The name of a record kind; a program binds it to the record of its schema.
 
     Attributes:
-        name: of the kind, as `types(size)` has it; empty: it is not known here.
-        parts: the names of its fields, where a class says them; None: it is not said.
+        name: of the kind, as `types(size)` has it; empty if it is not known here.
+        parts: the names of its fields, where a class says them; None if none does.
     """
 
     def __init__(self, name: str = "", parts: tuple[str, ...] | None = None) -> None:

@@ -22,7 +22,7 @@ TYPES: dict[t.AnyType, str] = {
     t.BOOL: "i1", t.VOID: "void", t.STATE: "ptr", t.WORDS: "ptr", t.BYTES: "ptr", t.INT: "i64",
 }  # fmt: skip
 
-# Which index was held against which bound, with the state that is told otherwise; and what may be used in its place.
+# Which index was checked against which bound, with the state in which an error is recorded; and its replacement.
 Checked = Mapping[tuple[str, int, str], str]
 
 

@@ -38,7 +38,7 @@ OPS = {"+": "add", "-": "sub", "*": "mul", "|": "or", "&": "and", "^": "xor", "<
 PREDICATES = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
 METADATA = '!0 = !{!"branch_weights", i32 1, i32 4000}\n!1 = !{}'
 PLAIN, INLINED = " nounwind {", " nounwind alwaysinline {"
-# Notes an error in a state, unless one is noted there already. No text can name it.
+# Records an error in a state, unless one is recorded there already. No protocol can use its name.
 NOTE = """
 define internal void @error.note(ptr %s, i32 %site) #0 {{
   %place = getelementptr i8, ptr %s, i64 {offset}
@@ -49,7 +49,7 @@ define internal void @error.note(ptr %s, i32 %site) #0 {{
   ret void
 }}
 """
-MOST_HERE, WIDE = 1024, 32  # bytes up to which what is copied is so where it stands, not by a call; and at once
+MOST_HERE, WIDE = 1024, 32  # bytes up to which a copy is made in line, not by a call; and per instruction
 SMALL, LARGE = 30, 1000  # lines of assembly: up to which a function is inlined everywhere, and if called in one place
 MEMORY_OPS = {
     "load_word": "i64", "store_word": "i64", "load_half": "i32", "store_half": "i32",

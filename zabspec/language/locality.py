@@ -23,7 +23,7 @@ TRUE, FALSE = t.Const(t.BOOL, 1), t.Const(t.BOOL, 0)
 
 
 class StepLocality(Walk):
-    """Of one property of steps.
+    """The locality of one property of steps.
 
     Attributes:
         own: the fields of the process that are read where it does not look beyond.

@@ -28,13 +28,13 @@ Origins = Mapping[str, frozenset[str]]
 
 @dataclass(frozen=True)
 class Calculated:
-    """Where a number that may be NOTHING is calculated with.
+    """A use of a number in a calculation, although it may be NOTHING.
 
     Attributes:
         number: the number.
-        origins: where it is from.
-        function: what calculates with it, that it is passed to; empty: the function itself.
-        parameter: as which.
+        origins: its origins.
+        function: the function that calculates with it, to which it is passed; empty for the function itself.
+        parameter: the parameter as which it is passed.
     """
 
     number: t.Expr

@@ -17,8 +17,8 @@ class Place:
 
     Attributes:
         file: its path, as Python has loaded it.
-        line: from 1; 0: of the file as a whole.
-        column, end: of the piece in its line, from 0, the end excluded; equal: the whole line.
+        line: from 1; 0 for the file as a whole.
+        column, end: the columns of the piece in its line, from 0, the end excluded; if equal, the whole line.
     """
 
     file: str

@@ -31,12 +31,11 @@ class RangeError(Exception):
     """A value would leave its range: the field, the step that did it, and the flag that widens it.
 
     Attributes:
-        field: what it was to be stored in, or read from.
-        problem: what is wrong with it, as every world says it.
-        widen: the flag that widens the range; empty: the author of the text declared it.
-        told: the same with the value, if it is known.
-        at: where in a state the place lies, if it lies in one: its bytes, the offset, and by how many of its axes the
-            field was indexed.
+        field: the field in which it was to be stored, or from which it was read.
+        problem: the error, as every world reports it.
+        widen: the flag that widens the range; empty if the author of the protocol declared it.
+        told: the error with the value, if it is known.
+        at: if the place lies in a state, its bytes, the offset, and by how many of its axes the field was indexed.
     """
 
     def __init__(
@@ -58,7 +57,7 @@ class RangeError(Exception):
 
 
 NO_PROCESS = RangeError("forget", "takes a process")
-ERRORS = (RangeError, ZeroDivisionError)  # what stands for an error site here
+ERRORS = (RangeError, ZeroDivisionError)  # the exceptions that are error sites here
 
 
 def range_error(problem: RangeError | ZeroDivisionError, where: str) -> RangeError:
@@ -211,7 +210,7 @@ class SetView:
         return 0 <= item < self.kind.count and bool(self.mask >> item & 1)
 
     def __iter__(self) -> Iterator[int]:
-        return (k for k in range(self.kind.count) if self.mask >> k & 1)  # as it is when it is asked
+        return (k for k in range(self.kind.count) if self.mask >> k & 1)  # as it is at the time of the call
 
     def __len__(self) -> int:
         return self.mask.bit_count()
@@ -595,7 +594,7 @@ def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind]
             except LanguageError as problem:
                 if MARK in value.__code__.co_names:
                     raise
-                # it stands in the module and need not be of the program: an error only where something calls it
+                # It is in the module and need not be part of the program: an error only where something calls it.
                 out[name] = _unreadable(problem)
                 continue
             bound = FunctionType(code, seen, name, value.__defaults__, value.__closure__)
@@ -608,7 +607,7 @@ def load(layout: Layout, namespace: Mapping[str, Any], types: Mapping[str, Kind]
     for name, word in about_roles(layout.schema, out).items():
         given = namespace.get(name)
         if given is None or (isinstance(given, FunctionType) and given.__module__ == lang.__name__):
-            out[name] = word  # a text without roles may have a function of its own so called
+            out[name] = word  # a protocol without roles may have a function of its own with this name
     out[MARK] = Broken
     return out
 

@@ -80,7 +80,7 @@ class Sorts:
         self, function: t.Function, program: t.TypedProgram, schema: Schema, refused: Callable[[str], str]
     ) -> None:
         self.function, self.program, self.refused = function, program, refused
-        # what a loop goes through that visits all processes, or all of a role: no renaming leads out of it
+        # The range of a loop that visits all processes, or all of a role: every renaming maps it to itself.
         self.ranges = {(0, schema.nodes), *((r.first, r.end) for r in schema.roles or ())}
         self.live = live_in(function)
         self.line = function.line

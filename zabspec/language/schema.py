@@ -57,13 +57,13 @@ class Field:
     observed: bool = False  # it belongs to the observed history
     disk: bool = False  # persistent, and on a disk: power loss keeps what is forced (`zabspec/worlds/storage.py`)
     reading: str = ""  # how a person reads one of its entries, as `epoch {} served`; empty: by its name
-    of: str = ""  # the role whose processes have it; the others hold the low end for ever; empty: all have it
+    of: str = ""  # the role whose processes have it, the others keeping the low end for ever; empty if all have it
     timer: bool = False  # it says whether a timer is armed
     lasts: int = 0  # of a lease: for how many ticks it is given at most; 0: it is none
     lasts_widen: str = ""  # the flag that widens that
     clock: bool = False  # a clock, which each tick makes smaller, down to 0 (`zabspec/authoring/clocks.py`)
-    ends: str = ""  # of the clock of a lease: the field that goes back to its low end as it comes to 0
-    keys: tuple[str, ...] = ()  # of each axis after that, the role whose processes are its keys; empty: any
+    ends: str = ""  # for the clock of a lease, the field that is reset to its low end when it reaches 0
+    keys: tuple[str, ...] = ()  # for each further axis the role whose processes are its keys; empty for any
 
     @property
     def node_axes(self) -> int:

@@ -28,11 +28,11 @@ NOBODY = re.compile(r"\bp-1\b")
 
 
 class Broken(int):
-    """False, and why. It is 0, and compared and stored as False is.
+    """A False with its explanation. It is 0, and compared and stored as False is.
 
     Attributes:
-        pieces: the text between the places, one more than there are places.
-        values: what stands in the places; None where it could not be said.
+        pieces: the words between the places, one more than there are places.
+        values: the values in the places; None where a value could not be computed.
     """
 
     pieces: tuple[str, ...]

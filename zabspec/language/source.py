@@ -61,8 +61,8 @@ class Text:
 
 
 _texts: dict[str, Text] = {}
-PLACE = re.compile(r"\(([^()\n]+):(\d+)\)")  # where something stands, in a sentence
-_real: dict[str, str] = {}  # the paths of files, by what is said of where they are
+PLACE = re.compile(r"\(([^()\n]+):(\d+)\)")  # a place in a file, in a sentence
+_real: dict[str, str] = {}  # the real paths of files, by the paths that Python has
 
 
 def functions_in(node: ast.AST) -> Iterator[ast.FunctionDef]:

@@ -289,7 +289,7 @@ class FunctionTyper(Sentences):
             return [t.Return(line, self.coerce(t.Const(t.BOOL, 0), self.returns, node))]
         value = self.coerce(self.expr(node.value), self.returns, node)
         if self.front.has_optional:
-            self.used_as_number(value)  # whether what it gives back may be NOTHING is asked too
+            self.used_as_number(value)  # so that it is also checked whether the result may be NOTHING
         return [t.Return(line, value)]
 
     def declare(self, name: str, kind: t.AnyType, node: ast.AST) -> None:

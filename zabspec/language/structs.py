@@ -38,7 +38,7 @@ S = TypeVar("S", bound="Struct")
 # how memory is seen, by the width of an element in bytes: a whole word is signed, less is not
 FORMATS: dict[int, Literal["q", "I", "H", "B"]] = {8: "q", 4: "I", 2: "H", 1: "B"}
 LINE = 64  # bytes of a cache line
-HUGE = 4 << 20  # bytes from which on pages are asked to be large
+HUGE = 4 << 20  # bytes from which on large pages are requested
 
 
 # --- what is declared --------------------------------------------------------------------------

@@ -47,7 +47,7 @@ from zabspec.language.symbolic_terms import (
 
 __all__ = ["Env", "Expressions", "Ref", "Untranslatable", "Value"]
 
-# A place, or which of several it is: the last stands wherever none of the others' conditions does.
+# A place, or which of several it is: the last one applies wherever none of the others' conditions does.
 Ref: TypeAlias = tuple[tuple[Truth, int], ...]
 Value: TypeAlias = Any  # an Integer, a Truth, Bits (a record or a set), a Ref, or a state's first byte
 
@@ -57,15 +57,16 @@ class Untranslatable(Exception):
 
 
 class Env:
-    """Where a run stands: memory, locals, and when control is here at all.
+    """The state of a symbolic execution: memory, local names, and when control is here at all.
 
     Attributes:
-        memory: what every cell holds.
+        memory: the contents of every cell.
         local: the values of names.
-        alive: when control is here, of all runs that entered the function.
+        alive: when control is here, among all runs that entered the function.
         touched: the cells written since the function was entered.
-        entered: when the function was entered, of all runs.
-        shared: another run may hold the same memory and the same cells written: both are copied before a change.
+        entered: when the function was entered, among all runs.
+        shared: whether another run may hold the same memory and the same cells written: both are copied before a
+            change.
     """
 
     __slots__ = ("alive", "entered", "local", "memory", "shared", "touched")
@@ -107,12 +108,12 @@ class Env:
 
 
 class Expressions:
-    """Runs expressions.
+    """Executes expressions symbolically.
 
     Args:
         program: the typed program.
         layout: the layout of its states.
-        hooks: functions that are not run but answered here: name -> what is done with the arguments.
+        hooks: functions that are answered here instead of executed: name -> what is done with the arguments.
     """
 
     def __init__(

@@ -169,7 +169,7 @@ def _two_values(a: object, b: object) -> bool:
 
 
 def ite(test: Truth, then: Term | int, other: Term | int, width: int) -> Term | int:
-    """Return `then` where the test is true, else `other`; both of that width (0: truth values)."""
+    """Return `then` where the test is true, else `other`; both of that width (0 for truth values)."""
     if not isinstance(test, Term):
         return then if test else other
     if then is other or (not isinstance(then, Term) and not isinstance(other, Term) and then == other):
@@ -198,7 +198,7 @@ def ite(test: Truth, then: Term | int, other: Term | int, width: int) -> Term | 
 
 
 def equal(a: Term | int, b: Term | int, width: int) -> Truth:
-    """Return whether two values of one width are equal (0: truth values)."""
+    """Return whether two values of one width are equal (0 for truth values)."""
     if not isinstance(a, Term):
         a, b = b, a
     if not isinstance(a, Term):

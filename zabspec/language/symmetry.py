@@ -23,11 +23,11 @@ __all__ = ["Asymmetry", "Decoder", "Trusted", "asymmetries"]
 
 @dataclass(frozen=True)
 class Decoder:
-    """A function that is trusted to do the same with every process although it does it with numbers.
+    """A function that is trusted to treat all processes alike although it handles them as numbers.
 
     Attributes:
-        why: what it makes of what, and why that is the same for all.
-        lists: it adds to the steps that are possible, of which there is no order.
+        why: what it converts, and why the result is the same for all processes.
+        lists: whether it adds to the possible steps, which have no order.
     """
 
     why: str
@@ -36,12 +36,12 @@ class Decoder:
 
 @dataclass(frozen=True)
 class Trusted:
-    """The functions that are listed, and who may call them.
+    """The trusted functions, and who may call them.
 
     Attributes:
-        decoders: by the function itself: one of its name from elsewhere is another.
-        modules: those whose own functions may call them.
-        generated: the files of generated text, whose functions may too.
+        decoders: by the function itself: another function of the same name is not trusted.
+        modules: the modules whose own functions may call them.
+        generated: the files of generated code whose functions may call them too.
     """
 
     decoders: Mapping[Any, Decoder]

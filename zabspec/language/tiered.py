@@ -18,22 +18,22 @@ from zabspec.language.jit import MachineCode, compile_cached
 __all__ = ["SETTLE", "TieredCode"]
 
 # Seconds of work in quick code after which thorough code is made. By then it would have saved about a second, which is
-# what it takes to make: so nobody works for much longer than twice what would have been best.
+# what it takes to make: so no work takes much longer than twice the optimum.
 SETTLE = 2.0
-AHEAD = 5  # so many of them must be left of a limit on the time
+AHEAD = 5  # the least number of seconds left of a time limit for it to be worth while
 
 Text = tuple[str, Mapping[str, Any]]
 
 
 class TieredCode:
-    """Code for a key, from the cache or made now.
+    """The code for a key, from the cache or compiled now.
 
     Args:
         key, make, examine: as of `compile_cached`.
-        quick: quick code will do at first. Then whoever runs it says how long it works.
+        quick: whether quick code is enough at first. Then the caller reports how long the work takes.
 
     Attributes:
-        code: what there is: thorough code if the cache has it.
+        code: the current code: thorough code if the cache has it.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class TieredCode:
         facts = self.code.facts
         code = compile_cached(self._key, self._text, lambda _: facts)
         self._made = None
-        if code.origin != self.code.origin:  # numbers of errors that are noted already are of the text that there was
+        if code.origin != self.code.origin:  # error numbers that are recorded already refer to the earlier source
             return False
         self.code = code
         return True

@@ -128,7 +128,7 @@ class Term(Node):
     site: int
     process: bool = False  # the axis is one of processes
     bag: Expr | None = None  # the bag that it is a place in
-    length: Expr | None = None  # the sequence below whose length it must be: what is assigned to is there
+    length: Expr | None = None  # the sequence whose length it must be below, for an assignment to an element
 
 
 class Memory(Expr):
@@ -448,7 +448,7 @@ class Function(Node):
     wants: Mapping[str, int] = field(default_factory=dict)  # parameters that have to be there, with a line
     gives: frozenset[str] = frozenset()  # where its result is from, if that may be NOTHING
     inlined: bool = False  # machine code has it in place of every call
-    written: str = ""  # what its text calls it; `name` is its key in the program, and may be kept apart from others
+    written: str = ""  # its name in the source; `name` is its key in the program, and may be kept apart from others
 
     @property
     def called(self) -> str:

@@ -16,21 +16,21 @@ from zabspec.worlds.steps import ACTION
 
 __all__ = ["ACTED", "FairClass", "StablePhase", "class_of", "fair_actions", "fair_classes", "is_strong", "stable_phase"]
 
-LIVE = f"{__package__}."  # what stands here; all else that its functions call is the program's
+LIVE = f"{__package__}."  # the modules here; all other functions that its functions call are the program's
 ACTED = "action"  # the kind of the classes of internal steps
 
 
 @dataclass(frozen=True)
 class FairClass:
-    """Steps of which one is taken sooner or later, where from some moment on there always is one.
+    """Steps of which one is taken eventually if from some moment on one is always possible.
 
     Attributes:
-        kind: what they are, as the world's table calls them (`zabspec/live/worlds.py`), or `action`.
-        process: who takes them; -1: whoever does.
-        peer: who is at the other end.
-        which: of actions, which.
-        message: the bytes of the message that is received, where each message is a class of its own; empty: they are
-            not told apart.
+        kind: their name in the world's table (`zabspec/live/worlds.py`), or `action`.
+        process: the process that takes them; -1 for any.
+        peer: the process at the other end.
+        which: for actions, the number of the action.
+        message: the bytes of the message that is received, where each message is a class of its own; empty if they are
+            not distinguished.
     """
 
     kind: str
@@ -57,13 +57,13 @@ class FairClass:
 
 @dataclass(frozen=True)
 class StablePhase:
-    """What is said of a protocol's stable phase.
+    """The stable phase of a protocol.
 
     Attributes:
-        rules: the functions that say what may happen in it.
+        rules: the module with the functions that say what may happen in it.
         others: modules with functions that goals call.
-        goals: what must come of it.
-        names_one: whether a process is named.
+        goals: the progress properties.
+        names_one: whether the oracle names a process.
     """
 
     rules: ModuleType

@@ -208,7 +208,7 @@ class Protocol:
         return Roles.of(self.declared.roles) if self.declared.roles else None
 
     def roles(self, amounts: str) -> str:
-        """Of what `own_budgets` gives, the sizes of roles; empty: it declares none.
+        """Return the sizes of roles among the amounts that `own_budgets` gives; empty if it declares no roles.
 
         Raises:
             ConfigError: there are more processes than a model has.

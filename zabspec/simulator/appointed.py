@@ -44,10 +44,10 @@ def ask_oracle(s: State, p: Node) -> None:
     if not s.scripted:
         l = one_to_join(s, p)
         quorum = voters(s, p) if l < 0 else 0
-    if (quorum > 0 or is_quorum(s, 1 << p)) and elects(s, p, quorum):  # who is a quorum alone elects itself
+    if (quorum > 0 or is_quorum(s, 1 << p)) and elects(s, p, quorum):  # p alone is a quorum: it elects itself
         spend_election(s)
         its_turn_in(s, p)
-        s.quorum = quorum  # whoever listens is told who elects p
+        s.quorum = quorum  # listeners are told who elects p
         on_elected(s, p)
         for f in range(s.NODES):
             if (quorum >> f) & 1 == 1:

@@ -38,7 +38,7 @@ from zabspec.worlds.actor import (
 
 __all__ = ["connection_fields", "envelope"]
 
-# Which way a message goes over a connection, and whether it is the notice that this is lost.
+# The direction of a message over a connection, and whether it is the notice that the connection is lost.
 UP, DOWN_WAY, NOTICE_UP, NOTICE_DOWN = 1, 2, 3, 4
 DATAGRAM = 5  # it belongs to no connection: a message of an election
 
@@ -47,9 +47,9 @@ DATAGRAM = 5  # it belongs to no connection: a message of an election
 FIFO, LOSSY, UNORDERED, DUPLICATING = 0, 1, 2, 3
 LAST_ORDER = DUPLICATING
 
-RECOVERY_TICKS = 150  # a process that has not recovered by then, and some jitter, tries anew
+RECOVERY_TICKS = 150  # a process that has not recovered by then, and some jitter, tries again
 ORACLE_TICKS = 10
-SELDOM = 32  # one message in so many is lost on lossy channels, or sent twice on duplicating ones
+SELDOM = 32  # one message in so many is lost on lossy channels, or duplicated on duplicating ones
 ORACLE_TERM = 64  # for so long the oracle names the same leader
 
 

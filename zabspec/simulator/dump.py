@@ -37,7 +37,7 @@ Zxid = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """What the dump says of a process.
+    """A process as the dump shows it.
 
     Attributes:
         role: 0 looking (or in ELECTION), 1 following, 2 leading, 3 down.

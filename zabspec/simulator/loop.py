@@ -198,7 +198,7 @@ def choose(s: State, alternatives: int) -> int:
     if s.scripted:
         s.choices = s.choices * ways
         return s.choice // (s.choices // ways) % ways
-    if s.choices < 1 or s.choices * ways > MOST_CHOICES:  # nobody began this step anew
+    if s.choices < 1 or s.choices * ways > MOST_CHOICES:  # nobody restarted this step
         s.choices = 1
     if s.choices == 1:
         s.choice = 0

@@ -13,7 +13,7 @@ from zabspec.language.wrapping import shr, unsigned_rem, wrap_add, wrap_mul
 
 __all__ = ["HELD", "LARGEST_TICK", "MOST_SLOTS", "mail_fields"]
 
-# The constants as the lab's text prints them (reading 1), as signed words.
+# The constants as the lab prints them (reading 1), as signed words.
 SPLITMIX_ADD = 0x9E3779B97F4A7C15 - 2**64
 SPLITMIX_ONE = 0xBF58476D1CE4E7B5 - 2**64
 SPLITMIX_TWO = 0x94D049BB133111EB - 2**64

@@ -20,7 +20,7 @@ from zabspec.worlds.step_annotations import step_fields
 __all__ = ["Cluster"]
 
 EPOCHS = 2**20 - 1  # a new one takes an election, of 150 ticks at least
-OWN_SLOTS = 4096  # messages in flight, of a protocol of somebody's own
+OWN_SLOTS = 4096  # messages in flight, of a user protocol
 OBSERVED_EPOCHS = 255  # what is observed has an entry for every epoch
 
 
@@ -31,16 +31,16 @@ class Cluster:
     Everything else about a run is in its state, so that one compiled program serves all runs.
 
     Attributes:
-        protocol, variant: what runs.
-        nodes: processes.
-        proposals: room for so many.
-        observed: the observed history is kept, for properties to be judged.
-        epochs: the largest epoch; 0: as large as is of use.
-        oracle: who plays the leader oracle of a protocol that needs one: the seed, or `lab`, its election.
-        budgets: how much there is of each budget that a protocol of somebody's own declares.
-        text: the digest of such a protocol's text.
-        start: the state that the run begins in, of those that the protocol declares.
-        quorums: the quorum system by its text; empty: majorities.
+        protocol, variant: the protocol that runs.
+        nodes: the number of processes.
+        proposals: the number of proposals that there is room for.
+        observed: whether the observed history is kept, so that properties can be checked.
+        epochs: the largest epoch; 0 for as large as is of use.
+        oracle: the leader oracle of a protocol that needs one: the seed, or `lab`, its election.
+        budgets: the amounts of the budgets that a user protocol declares.
+        text: the digest of a user protocol's source.
+        start: the start state of the run, among those that the protocol declares.
+        quorums: the quorum system by its text; empty for majorities.
     """
 
     protocol: str

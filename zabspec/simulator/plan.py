@@ -44,20 +44,21 @@ class Fault:
 
 @dataclass(frozen=True)
 class Run:
-    """All that says what happens in a run. The defaults are the lab's.
+    """Everything that determines a run. The defaults are the lab's.
 
     Attributes:
-        seed: what delays and deadlines are drawn from, an unsigned 64-bit word.
-        nodes, rounds, proposals: processes; ticks; proposals, spread evenly over the ticks.
+        seed: the seed of delays and deadlines, an unsigned 64-bit word.
+        nodes, rounds, proposals: the numbers of processes, of ticks, and of proposals, which are spread evenly over the
+            ticks.
         blocked: pairs (a, b): from the start nothing that a sends arrives at b.
         faults: the schedule, in the order of their ticks.
         least_delay, delays: a message takes `least_delay` ticks or one of the `delays - 1` next.
-        protocol, variant: what runs.
-        network: over connections, in which order an end takes what arrives; empty: in turn. Of datagrams
-            whether they may overtake each other; empty: they may.
-        oracle: over connections, who plays the leader oracle; empty: the seed; `lab`: the lab's election.
-        budgets: how much there is of the budgets that the protocol declares, as a configuration says it.
-        start: the state that the run begins in, of those that the protocol declares.
+        protocol, variant: the protocol that runs.
+        network: over connections, the order in which an end takes what arrives; empty for the channels in turn. For
+            datagrams, whether they may overtake each other; empty if they may.
+        oracle: over connections, the leader oracle; empty for the seed, `lab` for the lab's election.
+        budgets: the amounts of the budgets that the protocol declares, as in a configuration.
+        start: the start state of the run, among those that the protocol declares.
 
     Raises:
         ConfigError: there is no such run.

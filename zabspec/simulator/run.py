@@ -34,7 +34,7 @@ __all__ = [
 
 ENGINES = ("compiled", "interpret")
 
-MOST_OBSERVED = 63  # some of what is observed are sets of proposals, and a set holds so many
+MOST_OBSERVED = 63  # some observations are sets of proposals, and a set has so many members at most
 
 # How many proposals programs are made for: few, so that few are compiled.
 ROOMS = (32, 256, 1024)
@@ -42,7 +42,7 @@ OBSERVED_ROOMS = (8, MOST_OBSERVED)
 MOST_OBSERVED_EPOCHS = 16 * (OBSERVED_EPOCHS + 1) - 1
 
 T = TypeVar("T")
-Pulse = Callable[[int], None]  # told now and then how far a run has come: the tick
+Pulse = Callable[[int], None]  # called now and then with the tick that a run has reached
 TICKS_AT_ONCE = {"compiled": 2**16, "interpret": 2**8}  # between which Ctrl-C is looked at
 
 I64, PTR = ctypes.c_int64, ctypes.c_void_p
@@ -109,17 +109,17 @@ class Simulator:
     """A cluster in one engine, ready for any number of runs one after another.
 
     Args:
-        cluster: what runs, and how much room it has.
+        cluster: the protocol, and the sizes of its memory.
         engine: `compiled` or `interpret`.
 
     Attributes:
         state: the state; its bytes are the same from run to run.
-        pulse: called now and then while a run goes on.
-        names: the program by name, in the CPython world (`interpret` only). A function put in
-            another's place is called in its stead.
+        pulse: a function called now and then during a run.
+        names: the program by name, in the CPython world (`interpret` only). A function assigned to a name is called
+            instead of the original.
     """
 
-    # What compiled code exports besides the arguments of each: a result, then the state and words.
+    # The exported functions of compiled code, with the arguments of each: a result, then the state and words.
     exports: Mapping[str, tuple[Any, ...]] = {"start": (None, PTR, I64, I64, I64), "run": (None, PTR, I64)}
     # How many ticks one call runs: between two calls Ctrl-C is heard.
     ticks_at_once: Mapping[str, int] = TICKS_AT_ONCE

@@ -15,7 +15,7 @@ __all__ = ["HELD", "CapacityPlan", "check_held", "plan"]
 
 MICROSECOND, MILLISECOND = 1_000, 1_000_000
 
-# Where the model was held against arithmetic (tests/timed/test_timed.py): the least and the most, and in what unit.
+# Where the model was validated (tests/timed/test_timed.py): the least and the most, and in what unit.
 HELD: dict[str, tuple[int, int, int, str]] = {
     "--servers": (2, MOST_SERVERS, 1, ""),
     "--latency": (50 * MICROSECOND, 20 * MILLISECOND, MILLISECOND, " ms"),
@@ -32,7 +32,7 @@ HINDERS = 1.1  # so much faster without it: then it bounds
 
 @dataclass(frozen=True)
 class CapacityPlan:
-    """The answer.
+    """The answer to a question about capacity.
 
     Attributes:
         throughput: operations a second with all outstanding, over the seeds: least, mean, most.
@@ -40,10 +40,10 @@ class CapacityPlan:
         busy: nanoseconds from broadcast to delivery with all outstanding, mean.
         bound: what bounds throughput: `interface`, `disk` or `waiting`.
         limit: operations a second that the leader's interface can send.
-        interface, disk: which part of the time each is busy at the leader.
-        batch: operations to a forced write.
-        more: mean throughput and latency with one more server; None: that is beyond what the model was held against.
-        alike: mean throughput and latency with no slow follower; None: there is none.
+        interface, disk: the fraction of the time for which each is busy at the leader.
+        batch: operations per forced write.
+        more: mean throughput and latency with one more server; None if the model was not validated for so many.
+        alike: mean throughput and latency with no slow follower; None if there is no slow follower.
     """
 
     throughput: tuple[float, float, float]

@@ -38,14 +38,14 @@ class TimedError(Exception):
 
 @dataclass(frozen=True)
 class Measured:
-    """What a run came to.
+    """The results of a timed run.
 
     Attributes:
         throughput: operations a second that the leader delivered, once the pipeline was full.
-        latencies: nanoseconds from broadcast to delivery at the leader, an operation each, in order.
-        interface: which part of the time the leader's interface was sending.
-        disk: which part of the time the leader's disk was forcing.
-        batch: operations to a forced write, on average; 0: there was none.
+        latencies: nanoseconds from broadcast to delivery at the leader, for each operation, in order.
+        interface: the fraction of the time for which the leader's interface was sending.
+        disk: the fraction of the time for which the leader's disk was forcing.
+        batch: operations per forced write, on average; 0 if there was no forced write.
     """
 
     throughput: float

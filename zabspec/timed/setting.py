@@ -13,9 +13,9 @@ GIGABIT = 1_000_000_000  # bits a second
 SECOND = 1_000_000_000  # nanoseconds, in which all times are
 
 MOST_SERVERS = 13  # as many as Figure 6 has
-MOST_OPERATIONS = 8_000  # room for so many in a history
+MOST_OPERATIONS = 8_000  # the number of transactions that a history has room for
 MOST_OUTSTANDING = 1_000  # as many as the paper's benchmark keeps
-MOST_SLOW = 20_000_000  # nanoseconds that a message to a slow follower, or from it, may take besides
+MOST_SLOW = 20_000_000  # the most additional nanoseconds of a message to a slow follower, or from it
 
 # A packet of ZooKeeper's leaders and followers: a type (4 bytes), a zxid (8), the length of its data (4), and how many
 # identities follow (4), none; then the data, which of a proposal is the operation.
@@ -30,11 +30,12 @@ class Disk:
     """A disk to which the log is forced.
 
     Attributes:
-        name: as on the command line.
-        force: nanoseconds that forcing takes on average, whatever is written; 0 with no rate: there is no disk.
-        spread: a forced write takes so many nanoseconds more or less, evenly.
-        rate: bytes a second that go to it besides; 0: as many as there are.
-        why: where its figures are from.
+        name: the name on the command line.
+        force: nanoseconds that forcing takes on average, whatever is written; 0 without a rate means that there is no
+            disk.
+        spread: the half-width of the interval in which a forced write's time is distributed evenly, in nanoseconds.
+        rate: bytes a second that the disk writes, in addition to the forcing time; 0 if it is not limited.
+        why: the source of its figures.
     """
 
     name: str
@@ -60,21 +61,21 @@ DISKS = {
 
 @dataclass(frozen=True)
 class Setting:
-    """A timed run.
+    """The parameters of a timed run.
 
     Attributes:
-        servers: 2 to 13, of which the first leads.
+        servers: the number of servers, 2 to 13, of which the first leads.
         size: bytes of an operation.
-        outstanding: operations that the client at the leader keeps undelivered.
-        operations: how many there are in all.
+        outstanding: the number of operations that the client at the leader keeps undelivered.
+        operations: the number of operations in all.
         round_trip: nanoseconds between two servers there and back, as `ping` measures it.
-        jitter: of a message's way one way, at most so many nanoseconds more, evenly.
+        jitter: the most nanoseconds that a message takes longer one way; the time is distributed evenly.
         bandwidth: bits a second that a server's one interface sends.
-        disk: to which each server forces its log.
-        seed: what jitter and forced writes are drawn from.
-        slow: how many followers, the last ones, are slow.
-        slow_by: nanoseconds that a message to a slow follower, or from it, takes besides.
-        unanimous: the only quorum is all servers; else majorities are.
+        disk: the disk to which each server forces its log.
+        seed: the seed of jitter and forced writes.
+        slow: the number of slow followers, which are the last ones.
+        slow_by: additional nanoseconds of a message to a slow follower, or from it.
+        unanimous: whether the only quorum is all servers; if not, majorities are.
     """
 
     servers: int

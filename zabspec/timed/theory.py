@@ -19,12 +19,12 @@ def limit(servers: int, size: int = 1024) -> float:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What no run of a setting can leave.
+    """Bounds that no run of a setting can leave.
 
     Attributes:
         network: operations a second of which the leader's interface sends the proposals and commits.
         window: operations a second if each took the least latency, all outstanding ones at once.
-        least, most: nanoseconds that an operation takes which is alone.
+        least, most: nanoseconds that an operation takes that is alone.
     """
 
     network: float

@@ -118,9 +118,10 @@ NONE, OPEN, LOST, LEADER_OPEN, FOLLOWER_OPEN = 0, 1, 2, 3, 4
 # The networks. FIFO is the paper's (II); the others break its assumptions.
 FIFO, LOSSY, UNORDERED, DUPLICATING = 0, 1, 2, 3
 
-# What may change places although it touches the same connection: functions of this text by their names, what a kind of
-# step does to the network by itself by the kind's, and `closed`, the role of a process that has closed its connections.
-# Each pair is tried on every state of a connection (`tests/worlds/test_commuting.py`); reductions.md says why.
+# Pairs that may be swapped although they touch the same connection: functions of this module by their names, what a
+# kind of step does to the network by itself by the kind's, and `closed`, the role of a process that has closed its
+# connections. Each pair is tested on every state of a connection (`tests/worlds/test_commuting.py`); reductions.md says
+# why.
 COMMUTE = (
     ("send_to_leader", "to_leader"),  # a message is appended, another taken
     ("send_to_leader", "send_to_follower"),  # either way has a channel of its own

@@ -71,7 +71,7 @@ class Made:
 
     Args:
         fields: the protocol's fields.
-        lasting: the functions whose effects last beside a step's writes, by the name that handlers use.
+        lasting: the functions whose effects survive besides a step's writes, by the name that handlers use.
     """
 
     def __init__(self, fields: Sequence[Field], lasting: Mapping[str, FunctionType]) -> None:
@@ -148,7 +148,7 @@ def masked(name: str, function: FunctionType) -> str:
     passed = ", ".join(a.arg for a in node.args.args)
     returns = ast.unparse(node.returns) if node.returns else "None"
     lines = [f"def {name}({given}) -> {returns}:"]
-    if name == "abcast":  # its transaction is asked of, also where it was not abcast
+    if name == "abcast":  # its transaction is read, also where it was not abcast
         made = "Txn(epoch=epoch, counter=counter, value=min(s.abcasts + 1, s.TXNS))"
         lines += [
             "    if not lasts(s):", f"        return {made}",
@@ -172,8 +172,8 @@ class Disks:
     """The code that overrides a world for a protocol with disks; empty unless a process may fail.
 
     Attributes:
-        modules: its text.
-        over: what stands over all: functions that last, masked, and themselves under another name.
+        modules: its modules.
+        over: the functions that override all others: lasting functions, masked, and the originals under another name.
     """
 
     modules: tuple[ModuleType, ...] = ()

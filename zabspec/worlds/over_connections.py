@@ -33,7 +33,7 @@ class OverConnections(World):
         "unordered": connections.UNORDERED,
         "duplicating": connections.DUPLICATING,
     }
-    trusted = frozenset(  # what `actor` has is only said there: where nothing stands in its place, it does nothing
+    trusted = frozenset(  # `actor` only declares them: where nothing overrides a function, it does nothing
         m.__name__ for m in (connections, priority, history, step_annotations, actor)
     )
 

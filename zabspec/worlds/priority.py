@@ -51,7 +51,7 @@ from zabspec.worlds.steps import (
 
 __all__ = ["ANY_NETWORK", "ORDERING"]
 
-# What a text says of the order of steps: where it says nothing, these functions are not there.
+# The order of steps in a protocol: where it declares none, these functions do not exist.
 ORDERING = frozenset(
     {"takes_first", "hears_first", "leaves_first", "admits_first", "loses_when_learned", "is_changed_by_crash"}
 )

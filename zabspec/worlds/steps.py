@@ -19,10 +19,10 @@ __all__ = [
 CONNECTIONS, DATAGRAMS = "connections", "datagrams"
 BOTH = (CONNECTIONS, DATAGRAMS)
 
-# The operands that are processes; of the others, a `place` is one among the messages in flight, a `point` one inside
-# a handler, a `side` a set of processes as a mask without process 0, a `quorum` one of those who elect with the leader,
-# `kept` so many writes, `inside` the number of the kind of step that breaks off, and `which` the place, the timer or
-# the number of the step that it is.
+# The operands that are processes. Of the others, a `place` is one among the messages in flight, a `point` one inside a
+# handler, a `side` a set of processes as a mask without process 0, a `quorum` one of those who elect with the leader,
+# `kept` a number of writes, `inside` the number of the kind of step that breaks off, and `which` the place, the timer
+# or the number of the step that it is.
 PROCESSES = frozenset({"process", "leader", "follower", "source"})
 MASKS = frozenset({"side", "quorum"})
 
@@ -32,21 +32,21 @@ class StepKind:
     """A kind of step.
 
     Attributes:
-        number: as a step word has it; never another's, and never changed.
-        name: as a trace has it.
-        operands: what a, b, c are called, empty where one stands for nothing; a is the process that takes the step,
-            if one does.
-        called: what a step of it is called, where the paper's steps do not say.
-        worlds: those that have it.
-        spends: the budget that one of it costs; empty: none.
-        runs: the handler that it begins with; empty: none.
-        given: which operands that handler is given, and then `timer`, if one fires.
-        message: where the message lies that it is about: `to_leader`, `to_follower`, `in_flight`; empty: there is none.
-        keeps: a copy of that message stays.
-        loses: that message is lost.
-        by: what takes it where no process does: `network`, `environment`; empty: a process.
-        said: how a step of it is said where there is no message, its operands in braces, `label` the name it has in its
-            trace and `more` what that says besides `called`; empty: who, and the label.
+        number: its number in a step word; it is unique and never changes.
+        name: its name in a trace.
+        operands: the names of a, b, c, empty where one has no meaning; a is the process that takes the step, if a
+            process does.
+        called: the name of such a step in text, where the paper's steps have none.
+        worlds: the worlds that have it.
+        spends: the budget that one of it costs; empty if it is free.
+        runs: the handler that it begins with; empty if it runs none.
+        given: the operands that this handler is called with, and then `timer`, if one fires.
+        message: where its message lies: `to_leader`, `to_follower`, `in_flight`; empty if there is none.
+        keeps: whether a copy of that message stays.
+        loses: whether that message is lost.
+        by: what takes it where no process does: `network`, `environment`; empty if a process does.
+        said: the words for a step of it where there is no message, its operands in braces, `label` the name it has in
+            its trace and `more` what that says besides `called`; if empty, who takes it, and the label.
         inside: the kind of step inside which its process fails, of a kind that has no operand for that.
         refused: why the simulator's script could not have it taken.
     """
@@ -103,7 +103,7 @@ class StepKind:
 
 KINDS: dict[str, StepKind] = {}
 PLACES = 32  # places in a channel that a step can be at which is broken off, and has another process at its other end
-MOST_KINDS = 63  # texts of worlds ask for a kind in a mask, and an exploration counts steps by kind
+MOST_KINDS = 63  # worlds test for a kind with a mask, and an exploration counts steps by kind
 
 
 def row(k: StepKind) -> int:
@@ -267,17 +267,17 @@ CRASHES_INSIDE = mask(k for k in KINDS.values() if k.breaks_off and k.spends == 
 
 @dataclass(frozen=True)
 class Budget:
-    """How often something may happen in a run.
+    """A bound on how often something may happen in a run.
 
     Attributes:
-        name: as a configuration and a flag have it.
-        one: one of it, as a report counts it.
-        what: what it is, as the help of a flag begins.
-        usual: by world how much there is of it unless one says; a world that is not named has none of it.
+        name: its name in a configuration and as a flag.
+        one: the words for one of it, as a report counts it.
+        what: its description, as the help of a flag begins.
+        usual: by world its default amount; 0 in a world that is not named.
         note: what else the help says.
-        always: a report tells it also where there is none of it.
-        network: by world the network without which there is none of it.
-        why: why so, as the end of a sentence.
+        always: whether a report mentions it also where its amount is 0.
+        network: by world the network without which its amount is 0.
+        why: the reason for that, as the end of a sentence.
     """
 
     name: str

@@ -254,7 +254,7 @@ def end_inside(s: State, p: Node) -> None:
     s.failed = 0
 
 
-# --- what follows from the fields: the text that `disks.py` makes stands for these ---------------------
+# --- what follows from the fields: `disks.py` generates code that overrides these functions ------------
 
 
 def keep_image(s: State, p: Node, k: int) -> None:

@@ -23,12 +23,12 @@ class World(ABC):
     """A world that protocols run in.
 
     Attributes:
-        name: as rows of `worlds/steps.py` have it, and as sentences do: a protocol speaks over it.
-        text: the explorer's: its steps, and what it provides to handlers.
-        simulated: the simulator's network.
-        networks: by name the number that the texts know it by; the first is the one taken unless one says.
+        name: its name, in rows of `worlds/steps.py` and in sentences: a protocol speaks over it.
+        text: the explorer's module: its steps, and the functions that it provides to handlers.
+        simulated: the module with the simulator's network.
+        networks: by name the number by which the modules know it; the first is the default.
         lacks: faults of the simulator's schedule that it does not have.
-        trusted: the modules whose functions `conventions` speaks of.
+        trusted: the modules whose functions `conventions` mentions.
     """
 
     name: ClassVar[str]
