@@ -52,7 +52,7 @@ EXPORTS: dict[str, tuple[Any, ...]] = {
 
 def taken_name(name: str, held: object) -> ConfigError:
     """Return the error for a name of the explorer that a program defines otherwise: where, and what to do."""
-    said = f"{name} is a word of the explorer's: call yours something else"
+    said = f"{name} is a name of the explorer: rename yours"
     if not isinstance(held, FunctionType):
         return ConfigError(f"{said} (it is {held})")
     if is_ours(held):

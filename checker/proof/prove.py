@@ -135,7 +135,7 @@ def sound(theory: Theory, told: Story) -> ProofRun:
     """
     run = take(theory, told)
     if isinstance(run, Refused):
-        raise SearchError(f"step {run.at} of the run of witnesses is not enabled by {run.by!r}")
+        raise SearchError(f"step {run.at} of the run of witnesses is refused by {run.by!r}")
     for clause in (*theory.clauses, *theory.properties):
         if not all(truth(clause.formula, state) for state in run.states):
             raise SearchError(f"the run of witnesses violates {clause.name!r}")

@@ -124,9 +124,9 @@ def test_what_a_checkpoint_is_not_of_is_refused(tmp_path: Path, monkeypatch: pyt
     explored(folder, depth=9)
     with pytest.raises(Refused, match="--resume continues from it"):
         explored(folder)
-    with pytest.raises(Refused, match="is at depth 9 already"):
+    with pytest.raises(Refused, match="is already at depth 9"):
         explored(folder, resume=True, depth=8)
-    with pytest.raises(Refused, match="another question: variant"):
+    with pytest.raises(Refused, match="another request: variant"):
         Kept(folder, code("commit-on-propose"), Limits(), True)
     with Kept(folder, code(), Limits(), True), pytest.raises(Refused, match="another run is using"):
         Kept(folder, code(), Limits(), True)

@@ -87,7 +87,7 @@ REFUSED = [
     (("--property", "tree-reads"), "--property needs --check"),
     (
         ("--check", "--property", "tree-read"),
-        "no simulated run is checked against tree-read: it is built in, or no property",
+        "no simulated run is checked against tree-read: it is built in, or not a property",
     ),
     (("--check", "--property", "tree-writes-of-requests"), "it reads the lengths of passes that a process gave up"),
     (

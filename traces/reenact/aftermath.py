@@ -11,8 +11,9 @@ from traces.reenact.player import ROOT, Played
 from traces.reenact.servers import Cannot
 from traces.reenact.zxids import Zxids
 
-__all__ = ["Aftermath", "aftermath"]
+__all__ = ["RUN_DONE", "Aftermath", "aftermath"]
 
+RUN_DONE = "done"  # begins the line that ends the recorded events of a run's steps
 EXITED = re.compile(r"^(?:Caused by: )?java\S+(?:Exception|Error): .+$", re.M)
 SETTLES = 15.0  # seconds that an ensemble may take to serve again
 
@@ -37,7 +38,7 @@ class Aftermath:
 def aftermath(ensemble: Ensemble, played: Played) -> Aftermath:
     """Let the ensemble recover by itself, and examine it."""
     out = Aftermath()
-    ensemble.recording.note("run", "done; all threads continue")
+    ensemble.recording.note("run", f"{RUN_DONE}; all threads continue")
     for proxy in ensemble.quorum.values():
         for c in proxy.connections:
             if c.up.dead or c.down.dead:
