@@ -247,21 +247,28 @@ class Search:
     def may_begin(self, s: Unbounded, out: Unbounded, f: int, l: int) -> bool:
         """Whether a leader that serves has chosen a SNAP, and begun to forward, where it is seen to: behind that SNAP
         comes what is behind the zxid at which it began. As above, not of the connection of the packet at hand."""
-        c = s.connection[f][l]
-        if f in s.answered[l] or s.phase[l] != SERVING or c == self.at_hand:
+        if f in s.answered[l] or s.phase[l] != SERVING:
             return True
+        kind, applied = self.transfer_ahead(s, f, l)
+        return kind == "SNAP" and applied in (-1, out.peer_last[l][f]) if kind else True
+
+    def transfer_ahead(self, s: Unbounded, f: int, l: int) -> tuple[str, int]:
+        """How a leader that serves brings a learner up to date next, as is seen later, and what it has applied when it
+        chooses so; -1: that is not known. Nothing is said of the connection of the packet at hand."""
+        c = s.connection[f][l]
         ahead = self.sent_down.get(c, [])
-        snap = None
-        for k in ahead[bisect_left(ahead, self.position) :]:
+        first = None
+        for k in ahead[bisect_left(ahead, self.position) :] if c != self.at_hand else ():
             o = self.record.observations[k]
-            if snap is None and o.kind in SYNCHRONIZES:
+            if first is None and o.kind in SYNCHRONIZES:
+                first = o
                 if o.kind != "SNAP":
-                    return False
-                snap = o
-            elif snap is not None and o.kind in ("PROPOSAL", "NEWLEADER"):
-                first = zxid_in(self.text, o.zxid) - 1 if o.kind == "PROPOSAL" else zxid_in(self.text, snap.zxid)
-                return bool(out.peer_last[l][f] == first)
-        return True
+                    return o.kind, zxid_in(self.text, o.zxid) if o.kind == "DIFF" else -1
+            elif first is not None and o.kind in ("PROPOSAL", "NEWLEADER"):
+                return "SNAP", zxid_in(self.text, o.zxid) - 1 if o.kind == "PROPOSAL" else zxid_in(
+                    self.text, first.zxid
+                )
+        return "", -1
 
     def own_steps(self, s: Unbounded, p: int, ends: bool) -> Iterator[int]:
         """What a server may do by itself, or with what was seen to be sent to it.
@@ -279,8 +286,8 @@ class Search:
             if ends and s.link[p][l] in (LOST, FOLLOWER_OPEN) and self.names["may_receive"](s, p):
                 yield FOLLOWER_LEARNS << 24 | p << 16 | l << 8
         elif role == LEADING:
-            if (written := self.must_go_on(s, p)) is not None:
-                yield written
+            if (only := self.must_go_on(s, p) or self.must_apply(s, p)) is not None:
+                yield only
                 return
             for f in range(n):
                 link = s.link[f][p]
@@ -324,7 +331,19 @@ class Search:
         """Whether a step need not be looked at, and may stay away: what a leader must do may not."""
         if leaves_out is None or not leaves_out(s, w):
             return False
-        return w >> 24 != TO_LEADER or w != self.must_go_on(s, w >> 16 & 255)
+        return w not in (self.must_go_on(s, w >> 16 & 255), self.must_apply(s, w >> 16 & 255))
+
+    def must_apply(self, s: Unbounded, l: int) -> int | None:
+        """That a leader which has the ACKEPOCH of one learner to read applies what it has applied when it chooses a
+        transfer: that may as well be done at once, since nobody else sees what it has applied."""
+        if s.phase[l] != SERVING or not s.to_apply[l]:
+            return None
+        waiting = self.greeted(s, l)
+        if len(waiting) != 1 or waiting[0] in s.answered[l]:
+            return None
+        if self.transfer_ahead(s, waiting[0], l)[1] < s.to_apply[l][0]:
+            return None
+        return ACTION << 24 | l << 16 | self.text.actions.index(COMMITS)
 
     def is_next_on_disk(self, s: Unbounded, p: int) -> bool:
         """Whether what a thread of an earlier term would log stands there on the disk in the end, unless a TRUNC that
