@@ -832,7 +832,8 @@ class Search:
         else:
             found = self.laziest(self.closure(node, (p,), goes_on, True, endings, of_this_one), p, of_this_one)
             if node.state.role[l] == LEADING and self.closes_all(node.state, l):
-                found += self.closure(node, (p,), lambda s: True if s.role[l] != LEADING else None, True, endings)
+                skip = None if self.has_open(node.state, l) else self.drained(node.state, l)
+                found += self.closure(node, (p,), lambda s: True if s.role[l] != LEADING else None, True, endings, skip)
         out = []
         for n in self.voting(found, p):
             s = n.state
