@@ -1,6 +1,6 @@
-"""What the functions of `zabcheck` give back: results for a program, a person and a notebook.
+"""Answers of the functions that `zabcheck` exports: results for a program, a person and a notebook.
 
-Each says what the command of that name prints, in the same words.
+Each contains what the command of that name prints, in the same words.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ HELD = 0
 
 
 class Answered:
-    """What every answer has: a sentence, an exit code, verdicts by name, and how it is shown."""
+    """Base of every answer: a sentence, an exit code, verdicts by name, and renderings."""
 
     def __init__(self, result: Result) -> None:
         import traces.pictures  # noqa: F401  # from then on a notebook shows the picture of a trace
@@ -78,31 +78,31 @@ class Answered:
 
     @property
     def exit_code(self) -> int:
-        """That of the command: 0 all held, 1 something is violated, 3 no verdict."""
+        """The exit code of the command: 0 if all held, 1 if something is violated, 3 if there is no verdict."""
         return self._result.exit_code
 
     @cached_property
     def verdicts(self) -> Mapping[str, Verdict]:
-        """What is said of each property, by its name, in the order of the command's table."""
+        """The verdict of each property by its name, in the order of the command's table."""
         return {v.name: v for v in self._result.said()}
 
     def text(self) -> str:
-        """What the command prints."""
+        """Return the text that the command prints."""
         from checker.report.formats.terminal import plain_text
 
         return plain_text(self._result)
 
     def as_json(self) -> Any:
-        """What the command writes with `--json`, as JSON values."""
+        """Return what the command writes with `--json`, as JSON values."""
         from checker.report.formats.json_text import json_of
 
         return json_of(self._result)
 
     def html(self) -> str:
-        """The answer as a page that needs nothing else: the first run drawn, where its kind has no page of its own.
+        """Return the answer as a self-contained HTML page; without a page of its kind, a drawing of the first run.
 
         Raises:
-            NoVerdict, TraceError: what is to be drawn is not so.
+            NoVerdict, TraceError: what is to be drawn does not replay.
         """
         from checker.report.formats.html import as_html
 
@@ -115,14 +115,14 @@ class Answered:
 
     @property
     def runs(self) -> Mapping[str, Trace]:
-        """The run of each verdict that has one."""
+        """The run of each verdict that has one, by property name."""
         return {name: v.trace for name, v in self.verdicts.items() if v.trace is not None}
 
     def picture(self) -> str:
-        """The first run as a diagram in SVG; empty: the answer has no run.
+        """Return the first run as an SVG diagram, or the empty string if the answer has no run.
 
         Raises:
-            TraceError: the run does not break the property that it is said to break.
+            TraceError: the run does not violate the property that it is recorded to violate.
         """
         from traces.pictures import to_svg
 
@@ -131,13 +131,16 @@ class Answered:
 
     @property
     def passed(self) -> bool:
-        """Whether the command would end with 0. Where nothing was put to the test it would not;
-        of one property among others `verdicts` says so."""
+        """Whether the command would end with 0.
+
+        It would not if no property was checked non-vacuously. A single vacuous property among others shows in
+        `verdicts`.
+        """
         return self.exit_code == HELD
 
     @property
     def violations(self) -> Mapping[str, Verdict]:
-        """Those of the verdicts that say of a property that it does not hold."""
+        """The verdicts of violated properties."""
         return {name: v for name, v in self.verdicts.items() if v.verdict in ("violated", "not inductive")}
 
     def __getitem__(self, name: str) -> Verdict:
@@ -150,14 +153,14 @@ class Answered:
         return f"<{type(self).__name__}: {self.sentence}>"
 
     def _repr_html_(self) -> str:
-        """The answer for a notebook."""
+        """Return the answer as HTML for a notebook."""
         from checker.report.formats.notebook import as_html
 
         return as_html(self._result)
 
 
 class Explored(Answered):
-    """What an exploration found.
+    """The answer of an exploration.
 
     Attributes:
         report: the report of the command, with every figure.
@@ -169,12 +172,12 @@ class Explored(Answered):
 
     @property
     def configuration(self) -> Configuration:
-        """What was explored; its budgets are those that were taken."""
+        """The configuration that was explored, with the budgets that were used."""
         return self.report.configuration
 
     @property
     def states(self) -> int:
-        """Distinct states, renamings of each other counted once where there is symmetry."""
+        """The number of distinct states; with symmetry, states that are renamings of each other count once."""
         return self.report.exploration.distinct
 
     @property
@@ -184,20 +187,20 @@ class Explored(Answered):
 
     @property
     def levels(self) -> Sequence[int]:
-        """Distinct states at each depth."""
+        """The number of distinct states at each depth."""
         return tuple(self.report.exploration.levels)
 
     @property
     def exhausted(self) -> bool:
-        """Whether no state is left to look at."""
+        """Whether every reachable state was explored."""
         return self.report.exploration.complete
 
 
 class Simulated(Answered):
-    """What a run of the simulator came to.
+    """The answer of a simulation.
 
     Attributes:
-        answer: what the command prints from.
+        answer: the answer of the command.
     """
 
     def __init__(self, answer: Simulation) -> None:
@@ -206,12 +209,12 @@ class Simulated(Answered):
 
     @property
     def run(self) -> Run:
-        """The run: seed, sizes, delays, faults."""
+        """The simulated run: seed, sizes, delays, faults."""
         return self.answer.run
 
     @property
     def sha256(self) -> str:
-        """The digest of the canonical dump."""
+        """The SHA-256 digest of the canonical dump."""
         return self.answer.sha256
 
     @property
@@ -227,17 +230,16 @@ class Simulated(Answered):
 
     @cached_property
     def drawn(self) -> tuple[Trace, list[tuple[str, str]]]:
-        """The run up to the violation that came first, or the whole run, as a trace; and what is to be said of it, if
-        it is no more than a part of that.
+        """The run as a trace, up to the first violation if there is one, and notes if the trace is only a part of it.
 
         Raises:
-            TraceError: it cannot be told as a trace.
+            TraceError: the run cannot be represented as a trace.
         """
         return self.answer.told()
 
     @property
     def runs(self) -> Mapping[str, Trace]:
-        """The run, under the property that it breaks first."""
+        """The run, under the name of the property that it violates first."""
         return {self.drawn[0].property_name: self.drawn[0]}
 
     def html(self) -> str:
@@ -248,7 +250,7 @@ class Simulated(Answered):
 
 
 class Replayed(Answered):
-    """A trace that the simulator took, step by step equal.
+    """The answer of a replay: a trace whose every step the simulator reproduced.
 
     Attributes:
         trace: the trace.
@@ -262,7 +264,7 @@ class Replayed(Answered):
 
     @property
     def runs(self) -> Mapping[str, Trace]:
-        """The trace, under the property that it breaks or puts to the test."""
+        """The trace, under the name of the property that it violates or witnesses."""
         return {self.trace.property_name or self.trace.premise_of: self.trace}
 
     @property
@@ -272,15 +274,15 @@ class Replayed(Answered):
 
     @property
     def sha256(self) -> str:
-        """The digest of the canonical dump at the end."""
+        """The SHA-256 digest of the canonical dump at the end."""
         return self.played.sha256
 
 
 class Judged(Answered):
-    """What judging an event table came to.
+    """The answer of judging an event table.
 
     Attributes:
-        tally: for each property how many runs of each verdict, the violations, and what is open.
+        tally: for each property the number of runs of each verdict, the violations, and what is open.
         asked: the properties that were judged.
     """
 
@@ -291,15 +293,15 @@ class Judged(Answered):
 
     @property
     def broken(self) -> Sequence[Violation]:
-        """Every violation: the run, the moment, the rows that show it."""
+        """Every violation: the run, the position in it, and the rows that show it."""
         return tuple(self.tally.violations)
 
 
 class Inductive(Answered):
-    """What z3 says of the clauses of an inductive invariant.
+    """The answer of z3 about the clauses of an inductive invariant.
 
     Attributes:
-        outcome: what was found of each clause, and what is taken for granted.
+        outcome: the result for each clause, and the assumptions.
     """
 
     def __init__(self, report: InductionReport) -> None:
@@ -308,15 +310,15 @@ class Inductive(Answered):
 
     @property
     def granted(self) -> Sequence[str]:
-        """What every answer takes for granted, a sentence each."""
+        """The assumptions of the result, a sentence each."""
         return tuple(self.outcome.granted)
 
 
 class Audited(Answered):
-    """What an audit of data directories came to.
+    """The answer of an audit of data directories.
 
     Attributes:
-        audit: findings, and what each server starts with.
+        audit: findings, and the state that each server starts with.
     """
 
     def __init__(self, report: AuditReport) -> None:
@@ -325,16 +327,17 @@ class Audited(Answered):
 
     @property
     def findings(self) -> Sequence[ZooKeeperFinding]:
-        """What was found, the worst first as the command prints it."""
+        """The findings, the most severe first, in the order that the command prints."""
         return tuple(self.audit.findings)
 
 
 class Conformed(Answered):
-    """Whether a run of a release's model explains the record of a free-running ensemble.
+    """The answer of a conformance check: whether a run of a release's model explains an ensemble's record.
 
     Attributes:
-        outcome: how far it is explained, and what the explaining run violates; None: it was only recorded.
-        folder: what the ensemble has left; None: nobody ran one.
+        outcome: how much of the record is explained, and what the explaining run violates; None if the run was only
+            recorded.
+        folder: the files that the ensemble left; None if no ensemble was run.
     """
 
     def __init__(self, result: Result, outcome: RecordOutcome | None, folder: Path | None = None) -> None:
@@ -344,11 +347,11 @@ class Conformed(Answered):
 
 
 class Linted(Answered):
-    """The mistakes of a protocol's file.
+    """The mistakes in a protocol's file.
 
     Attributes:
         mistakes: by line.
-        complete: False where more may show when these are mended.
+        complete: False if more mistakes may show once these are corrected.
     """
 
     def __init__(self, result: LintReport) -> None:
@@ -358,7 +361,7 @@ class Linted(Answered):
 
 
 class Planned(Answered):
-    """What an ensemble may be expected to do.
+    """The estimated throughput and latency of an ensemble.
 
     Attributes:
         setting: what was simulated.
@@ -372,10 +375,10 @@ class Planned(Answered):
 
 
 class QuorumsChecked(Answered):
-    """Whether the quorums of a configuration intersect.
+    """The answer to whether the quorums of a configuration intersect.
 
     Attributes:
-        found: the quorums, two that are disjoint if there are, and what the ensemble survives.
+        found: the quorums, two that are disjoint if there are, and the failures that the ensemble survives.
     """
 
     def __init__(self, result: Result, found: Quorums) -> None:
@@ -384,12 +387,12 @@ class QuorumsChecked(Answered):
 
 
 class Minimised(Answered):
-    """A counterexample, shortened.
+    """A shortened counterexample.
 
     Attributes:
-        trace: the shorter one, verified and replayed.
-        steps_before: how many steps there were.
-        shortest: whether none is shorter with its configuration.
+        trace: the shorter trace, verified and replayed.
+        steps_before: the number of steps of the original.
+        shortest: whether no shorter one exists within its configuration.
     """
 
     def __init__(self, result: Result, found: Shortening) -> None:
@@ -405,11 +408,11 @@ class Minimised(Answered):
 
 
 class Exported(Answered):
-    """A trace in another form.
+    """A trace in another format.
 
     Attributes:
         trace: the trace.
-        data: the form, as the file has it.
+        data: the content of the file in that format.
     """
 
     def __init__(self, result: Result, trace: Trace, data: bytes) -> None:
@@ -424,10 +427,10 @@ class Exported(Answered):
 
 
 class Checked(Answered):
-    """What the checks of a file came to.
+    """The answer of the checks of a file.
 
     Attributes:
-        outcomes: of each check, what was found and what differs.
+        outcomes: of each check, the result and the differences from what it expects.
     """
 
     def __init__(self, result: CheckResult) -> None:
@@ -449,10 +452,10 @@ class Checked(Answered):
 
 
 class TrackRecord(Answered):
-    """Known bugs of ZooKeeper, found again.
+    """Known bugs of ZooKeeper, reproduced.
 
     Attributes:
-        rows: each with the run that breaks its release and what its fix changes.
+        rows: each with the run that violates a property of its release, and the effect of its fix.
     """
 
     def __init__(self, result: Result, rows: Sequence[RowOutcome]) -> None:
@@ -460,7 +463,7 @@ class TrackRecord(Answered):
         self.rows = tuple(rows)
 
     def html(self) -> str:
-        """The answer as a page: of one row its story and its run."""
+        """Return the answer as an HTML page; for a single row, a page with its story and its run."""
         from checker.report.formats.html import as_html
         from checker.zookeeper.story import story
         from traces.pictures.html import page
@@ -470,7 +473,7 @@ class TrackRecord(Answered):
 
 
 class OfReport(Answered):
-    """An answer that is a report.
+    """Base of the answers that wrap a report.
 
     Attributes:
         report: the report of the command, with every figure.
@@ -484,48 +487,48 @@ class OfReport(Answered):
 
 
 class Lived(OfReport):
-    """The answer of a liveness check: whether, with no more faults, a process starves."""
+    """The answer of a liveness check: whether a process can starve when no more faults occur."""
 
     report: LiveReport
 
 
 class Searched(OfReport):
-    """What random walks found."""
+    """The answer of random walks."""
 
     report: SearchReport
 
 
 class Mutated(OfReport):
-    """Which small changes of a protocol no property notices."""
+    """The mutants of a protocol that no property detects."""
 
     report: MutationReport
 
 
 class Bounded(OfReport):
-    """Whether some run of at most so many steps breaks a property, as z3 says."""
+    """The answer of bounded model checking: whether z3 found a run within the bound that violates a property."""
 
     report: BoundedReport
 
     @property
     def runs(self) -> Mapping[str, Trace]:
-        """The run that breaks a property, if there is one."""
+        """The run that violates a property, if there is one."""
         found = self.report.counterexample
         return {} if found is None or found.trace is None else {found.trace.property_name: found.trace}
 
 
 class Refined(OfReport):
-    """Whether every step of `zab` is one of abstract ZAB."""
+    """The answer of a refinement check: whether every step of `zab` is a step of abstract ZAB."""
 
     report: RefinementReport
 
     @property
     def runs(self) -> Mapping[str, Trace]:
-        """The shortest run to each thing that fails."""
+        """The shortest run to each failure."""
         return {name: failed.trace for name, failed in self.report.failures.items()}
 
 
 class LogsAudited(OfReport):
-    """What text logs of servers say of their history."""
+    """The answer of judging text logs of ZooKeeper servers."""
 
     report: LogsReport
 
@@ -537,7 +540,7 @@ class LogsAudited(OfReport):
         return page_of_logs(picture_of_logs(self.report.history, self.report.broken, version("zabcheck")))
 
     def picture(self) -> str:
-        """What the logs tell, as a diagram in SVG."""
+        """Return the history that the logs record, as an SVG diagram."""
         from importlib.metadata import version
 
         from traces.pictures.svg import document
@@ -547,7 +550,7 @@ class LogsAudited(OfReport):
 
 
 class Witnessed(OfReport):
-    """The shortest runs that put properties to the test."""
+    """The shortest runs that reach the premises of properties."""
 
     report: WitnessReport
 
@@ -558,7 +561,7 @@ class Witnessed(OfReport):
 
 
 class Graphed(OfReport):
-    """A graph of states, and what every violating run does."""
+    """A state graph, and the facts that hold for every violating run."""
 
     report: GraphReport
 
@@ -569,10 +572,10 @@ class Graphed(OfReport):
 
 
 class Proved(Answered):
-    """The proof of abstract ZAB, or what breaks a mutant of it.
+    """The answer of the proof of abstract ZAB, or of the search for a run that breaks a mutant of it.
 
     Attributes:
-        found: a proof for each seed; or the mutant with the run that breaks it.
+        found: one proof for each seed; for a mutant, the run that violates a property.
     """
 
     def __init__(self, result: Result, found: Sequence[Proof] | Broken) -> None:
@@ -581,11 +584,11 @@ class Proved(Answered):
 
 
 class Realised(Answered):
-    """A plain seeded run that breaks what a counterexample breaks.
+    """A plain seeded simulator run that violates the same property as a counterexample.
 
     Attributes:
         trace: the counterexample.
-        found: the run; None: none of those that were tried breaks it.
+        found: the run, or None if no tried run violates the property.
     """
 
     def __init__(self, result: Result, trace: Trace, found: PlainRun | None) -> None:
@@ -606,9 +609,9 @@ class Swept(Answered):
     """A finished sweep of simulated runs.
 
     Attributes:
-        summary: all runs, counted.
+        summary: totals of all runs.
         findings: for each program the first run that violates each property.
-        files: the report, its page among them.
+        files: the files of the report, its page included.
     """
 
     def __init__(self, result: Result, swept: FinishedSweep) -> None:
@@ -623,11 +626,11 @@ class Swept(Answered):
 
 
 class Reenacted(Answered):
-    """A trace, as it was played on real servers.
+    """A trace, as real servers re-enacted it.
 
     Attributes:
         trace: the trace.
-        played: every run, and the folder that has what it left.
+        played: every run, and the folder with the files that it left.
     """
 
     def __init__(self, result: Result, trace: Trace, played: PlayedOnServers) -> None:
@@ -642,10 +645,10 @@ class Reenacted(Answered):
 
 
 class Listed(Answered):
-    """What there is to choose from.
+    """Rows of a list, such as variants or properties.
 
     Attributes:
-        rows: each by the names of its columns.
+        rows: each a mapping from column name to value.
     """
 
     def __init__(self, result: Result) -> None:
@@ -654,10 +657,10 @@ class Listed(Answered):
 
 
 class Reported(Answered):
-    """A report of an exploration that was saved as JSON.
+    """A report of an exploration, read from JSON.
 
     Attributes:
-        given: what the file has.
+        given: the content of the file.
     """
 
     def __init__(self, result: Result, given: Mapping[str, Any]) -> None:
@@ -671,7 +674,7 @@ class Reported(Answered):
 
     @property
     def runs(self) -> Mapping[str, Trace]:
-        """The run of each violation, taken again."""
+        """The run of each violation, replayed."""
         from checker.report.page import trace_of
 
         broken = [p for p in self.given["properties"] if p["verdict"] == "violated"]

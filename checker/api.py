@@ -1,7 +1,7 @@
-"""What `zabcheck` exports: the commands as functions.
+"""The commands of zabcheck as functions, which the package `zabcheck` exports.
 
-A keyword is an option of the command (`time_limit=60` is `--time-limit 60`), parsed and checked by the command itself,
-so that both ask the same question and refuse the same ones, in the same words.
+A keyword is an option of the command (`time_limit=60` is `--time-limit 60`). The command itself parses and checks it,
+so both make the same request and refuse the same ones with the same message.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ AnyProtocol = Protocol | Declaration | ModuleType | str | PathLike[str]
 
 
 class Graphing(Sizes, total=False):
-    """Options of a graph of states; `zabcheck graph --help` says what each means."""
+    """Options of a state graph; `zabcheck graph --help` explains each."""
 
     repair: str
     start: str
@@ -81,7 +81,7 @@ class Graphing(Sizes, total=False):
 
 
 class Disturbing(TypedDict, total=False):
-    """Options of disturbing an ensemble; `zabcheck chaos --help` says what each means."""
+    """Options of `zabcheck chaos`, which disturbs an ensemble; `zabcheck chaos --help` explains each."""
 
     zookeeper: str
     jar: str
@@ -95,7 +95,7 @@ class Disturbing(TypedDict, total=False):
 
 
 class Judging(TypedDict, total=False):
-    """Options of judging a table; `zabcheck judge --help` says what each means."""
+    """Options of judging a table; `zabcheck judge --help` explains each."""
 
     protocol: str
     properties: Names
@@ -106,7 +106,7 @@ class Judging(TypedDict, total=False):
 
 
 class Inducting(Sizes, total=False):
-    """Options of an induction; `zabcheck induct --help` says what each means. Budgets above 0 are any number."""
+    """Options of an induction; `zabcheck induct --help` explains each. A budget above 0 stands for any number."""
 
     clauses: Names
     assume: Names
@@ -122,7 +122,7 @@ class Inducting(Sizes, total=False):
 
 
 class Auditing(TypedDict, total=False):
-    """Options of an audit; `zabcheck audit --help` says what each means."""
+    """Options of an audit; `zabcheck audit --help` explains each."""
 
     config: str | PathLike[str]
     digests: bool
@@ -133,7 +133,7 @@ class Auditing(TypedDict, total=False):
 
 
 class Planning(TypedDict, total=False):
-    """Options of a plan; `zabcheck plan --help` says what each means. Times and sizes are text with their unit."""
+    """Options of a plan; `zabcheck plan --help` explains each. Times and sizes are text with their unit."""
 
     latency: str
     disk: str
@@ -146,7 +146,7 @@ class Planning(TypedDict, total=False):
 
 
 class Exporting(TypedDict, total=False):
-    """Options of an export of a trace; `zabcheck export --help` says what each means."""
+    """Options of an export of a trace; `zabcheck export --help` explains each."""
 
     output: str | PathLike[str]
     relation: str
@@ -154,7 +154,7 @@ class Exporting(TypedDict, total=False):
 
 
 class Limited(Sizes, total=False):
-    """Options of whatever visits the states of a model; `zabcheck --help` says what each means."""
+    """Options of every request that visits the states of a model; `zabcheck --help` explains each."""
 
     repair: str
     start: str
@@ -167,7 +167,7 @@ class Limited(Sizes, total=False):
 
 
 class Living(Limited, total=False):
-    """Options of a check of liveness; `zabcheck --help` says what each means."""
+    """Options of a liveness check; `zabcheck --help` explains each."""
 
     progress_properties: Sequence[str]
     symmetry: bool
@@ -175,7 +175,7 @@ class Living(Limited, total=False):
 
 
 class Witnessing(Limited, total=False):
-    """Options of looking for the runs that put properties to the test; `zabcheck --help` says what each means."""
+    """Options of the search for runs that reach premises; `zabcheck --help` explains each."""
 
     properties: Names
     symmetry: bool
@@ -183,14 +183,14 @@ class Witnessing(Limited, total=False):
 
 
 class Mutating(Limited, total=False):
-    """Options of mutating a protocol; `zabcheck --help` says what each means."""
+    """Options of mutating a protocol; `zabcheck --help` explains each."""
 
     properties: Names
     seed: int
 
 
 class Searching(Sizes, total=False):
-    """Options of walks at random; `zabcheck --help` says what each means."""
+    """Options of random walks; `zabcheck --help` explains each."""
 
     repair: str
     start: str
@@ -205,7 +205,7 @@ class Searching(Sizes, total=False):
 
 
 class Bounding(Sizes, total=False):
-    """Options of bounded model checking; `zabcheck bmc --help` says what each means."""
+    """Options of bounded model checking; `zabcheck bmc --help` explains each."""
 
     repair: str
     start: str
@@ -219,7 +219,7 @@ class Bounding(Sizes, total=False):
 
 
 class Refining(TypedDict, total=False):
-    """Options of a refinement check; `zabcheck refine --help` says what each means."""
+    """Options of a refinement check; `zabcheck refine --help` explains each."""
 
     variant: str
     quorums: str | PathLike[str]
@@ -237,7 +237,7 @@ class Refining(TypedDict, total=False):
 
 
 class Sweeping(TypedDict, total=False):
-    """Options of a sweep, each one value or several; `zabcheck sweep --help` says what each means."""
+    """Options of a sweep, each one value or several; `zabcheck sweep --help` explains each."""
 
     seeds: str | Sequence[str]
     protocol: str | Sequence[str]
@@ -260,7 +260,7 @@ class Sweeping(TypedDict, total=False):
 
 
 class Reenacting(TypedDict, total=False):
-    """Options of a re-enactment; `zabcheck reenact --help` says what each means."""
+    """Options of a re-enactment; `zabcheck reenact --help` explains each."""
 
     release: str
     zookeeper: str
@@ -279,12 +279,12 @@ def explore(protocol: AnyProtocol = "zab", **options: Unpack[Exploring]) -> Expl
     """Explore a protocol breadth-first and judge its properties.
 
     Args:
-        protocol: as `--protocol` names it, by its file or module; or what that declares, or the module itself.
+        protocol: its name, file or module as for `--protocol`; or its declaration or module object.
         options: those of the command. No file is written unless `trace` names one.
 
     Raises:
-        RequestError: the question was wrong.
-        NoVerdict: it could not be asked at all, as where an initial value would leave its range.
+        RequestError: the request is wrong.
+        NoVerdict: the check cannot run at all, for instance if an initial value would leave its range.
     """
     from checker.evidence.gathered import with_evidence
     from checker.requests.explore import ExploreRequest, answer
@@ -297,11 +297,11 @@ def explore(protocol: AnyProtocol = "zab", **options: Unpack[Exploring]) -> Expl
 
 
 def live(protocol: AnyProtocol = "zab", **options: Unpack[Living]) -> Lived:
-    """Check liveness: with no more faults, does any process wait for ever? As `zabcheck --live`.
+    """Check liveness as `zabcheck --live` does: whether a process can wait forever when no more faults occur.
 
     Raises:
-        RequestError: the question was wrong.
-        NoVerdict: it could not be asked at all.
+        RequestError: the request is wrong.
+        NoVerdict: the check cannot run at all.
     """
     from checker.requests.keywords import request_of
     from checker.requests.live import LiveRequest, answer
@@ -312,14 +312,14 @@ def live(protocol: AnyProtocol = "zab", **options: Unpack[Living]) -> Lived:
 
 
 def search(protocol: AnyProtocol = "zab", how: str = "random", **options: Unpack[Searching]) -> Searched:
-    """Walk at random where exploring everything is out of reach, as `zabcheck --search`.
+    """Walk at random through a state space that is too large to explore, as `zabcheck --search`.
 
     Args:
         how: `random`, `swarm` or `best`.
 
     Raises:
-        RequestError: the question was wrong.
-        NoVerdict: it could not be asked at all.
+        RequestError: the request is wrong.
+        NoVerdict: the check cannot run at all.
     """
     from checker.requests.keywords import request_of
     from checker.requests.search import SearchRequest, answer
@@ -331,14 +331,14 @@ def search(protocol: AnyProtocol = "zab", how: str = "random", **options: Unpack
 
 
 def mutate(protocol: AnyProtocol, number: int, **options: Unpack[Mutating]) -> Mutated:
-    """Make small changes of a user protocol, one at a time: which does no property notice? As `zabcheck --mutate`.
+    """Make small changes of a user protocol, one at a time, and report those that no property detects (`--mutate`).
 
     Args:
         number: how many changes.
 
     Raises:
-        RequestError: the question was wrong.
-        NoVerdict: it could not be asked at all.
+        RequestError: the request is wrong.
+        NoVerdict: the check cannot run at all.
     """
     from checker.requests.keywords import request_of
     from checker.requests.mutate import MutateRequest, answer
@@ -350,11 +350,11 @@ def mutate(protocol: AnyProtocol, number: int, **options: Unpack[Mutating]) -> M
 
 
 def witness(protocol: AnyProtocol = "zab", **options: Unpack[Witnessing]) -> Witnessed:
-    """Find the shortest run that puts each property to the test, as `zabcheck --witness`.
+    """Find the shortest run that reaches the premise of each property, as `zabcheck --witness`.
 
     Raises:
-        RequestError: the question was wrong.
-        NoVerdict: it could not be asked at all.
+        RequestError: the request is wrong.
+        NoVerdict: the check cannot run at all.
     """
     from checker.requests.keywords import request_of
     from checker.requests.witness import WitnessRequest, answer
@@ -365,11 +365,11 @@ def witness(protocol: AnyProtocol = "zab", **options: Unpack[Witnessing]) -> Wit
 
 
 def bmc(protocol: AnyProtocol = "zab", depth: int = 1, **options: Unpack[Bounding]) -> Bounded:
-    """Ask z3 whether some run of at most `depth` steps breaks a property.
+    """Search with z3 for a run of at most `depth` steps that violates a property.
 
     Raises:
-        RequestError: the question was wrong.
-        NoVerdict: it could not be asked at all.
+        RequestError: the request is wrong.
+        NoVerdict: the check cannot run at all.
     """
     from checker.requests.bmc import BmcRequest, answer
     from checker.requests.keywords import request_of
@@ -379,7 +379,7 @@ def bmc(protocol: AnyProtocol = "zab", depth: int = 1, **options: Unpack[Boundin
 
 
 def graph(protocol: AnyProtocol = "zab", **options: Unpack[Graphing]) -> Graphed:
-    """Make the graph of a model's states, and ask it what every violating run does, as `zabcheck graph`.
+    """Build the graph of a model's states, and report what every violating run does, as `zabcheck graph`.
 
     Raises:
         RequestError: the request is wrong, or the graph has more than `max_states` states (100,000).
@@ -399,14 +399,14 @@ def prove(
     """Prove abstract ZAB safe for any number of processes and any length, or show what breaks a mutant of it.
 
     Args:
-        mutant: which rule is broken; empty: none.
-        seeds: of the solver, one proof for each; none: 0.
+        mutant: the rule that is broken; empty for the protocol itself.
+        seeds: of the solver, one proof for each; empty for the single seed 0.
         query_limit: seconds for each query.
-        quorums: a `zoo.cfg`, or the text of a quorum system, that the proof is to be of.
+        quorums: a `zoo.cfg`, or the text of a quorum system, for which to prove it.
 
     Raises:
-        RequestError: the question was wrong.
-        NoVerdict: a run that z3 found is none: an error of zabcheck.
+        RequestError: the request is wrong.
+        NoVerdict: z3's counterexample does not replay, which is an error of zabcheck.
     """
     from checker.report.proved import broken_result, proved_result
     from checker.requests.keywords import fields_of
@@ -425,8 +425,8 @@ def refine(**options: Unpack[Refining]) -> Refined:
     """Check that every step of `zab` is a step of abstract ZAB, which `prove` proves safe.
 
     Raises:
-        RequestError: the question was wrong.
-        NoVerdict: the run that fails is none of the interpreter: an error of zabcheck.
+        RequestError: the request is wrong.
+        NoVerdict: the interpreter does not reproduce the failing run, which is an error of zabcheck.
     """
     from checker.requests.keywords import fields_of
     from checker.requests.refine import USUAL, RefineRequest, answer
@@ -442,7 +442,7 @@ def simulate(protocol: AnyProtocol = "db19", **options: Unpack[Simulating]) -> S
     """Run a cluster in the simulator; `check=True` judges the run by the properties of histories.
 
     Raises:
-        RequestError: the question was wrong.
+        RequestError: the request is wrong.
         NoVerdict: the run has no end.
     """
     from checker.requests.keywords import request_of
@@ -456,11 +456,11 @@ def replay(trace: Trace | str | PathLike[str]) -> Replayed:
     """Play a trace in the simulator and compare every step with the recorded one.
 
     Args:
-        trace: a trace, or the file of one.
+        trace: a trace, or the path of its file.
 
     Raises:
-        RequestError: it is no trace, or is not what its schedule does: the first difference.
-        NoVerdict: the explorer confirms it and the simulator does not, a bug of zabcheck.
+        RequestError: it is not a trace, or differs from what its schedule does; the message shows the first difference.
+        NoVerdict: the explorer confirms it and the simulator does not, which is a bug of zabcheck.
     """
     from checker.report.replayed import ReplayResult
     from checker.requests.replay import ReplayRequest, answer, replayed
@@ -476,7 +476,7 @@ def judge(table: str | PathLike[str], **options: Unpack[Judging]) -> Judged:
     """Judge every run in an event table by the properties of histories.
 
     Raises:
-        RequestError: the question was wrong, or what reads tables is not installed.
+        RequestError: the request is wrong, or a package that reads tables is not installed.
         NoVerdict: Spark failed.
     """
     from checker.requests.judge import JudgeRequest, answer
@@ -544,12 +544,12 @@ def state_graph(protocol: AnyProtocol = "zab", **options: Unpack[Graphing]) -> n
 
 
 def prove_inductive(protocol: AnyProtocol = "zab", **options: Unpack[Inducting]) -> Inductive:
-    """Ask z3 whether clauses are kept by every step from every state that satisfies them.
+    """Check with z3 whether every step from every state that satisfies the clauses preserves them.
 
-    Several processes ask. In a script that is no notebook, call it below `if __name__ == "__main__":`.
+    Several processes run the queries. In a script that is not a notebook, call it below `if __name__ == "__main__":`.
 
     Raises:
-        RequestError: the question was wrong.
+        RequestError: the request is wrong.
     """
     from checker.requests.induct import InductRequest, answer
     from checker.requests.keywords import request_of
@@ -581,7 +581,7 @@ def audit(*servers: str | PathLike[str], **options: Unpack[Auditing]) -> Audited
 
 
 def quorums(config: str | PathLike[str], seed: int = 0, query_limit: float = 10.0) -> QuorumsChecked:
-    """Prove that the quorums of a `zoo.cfg` intersect, or find two that do not.
+    """Prove that the quorums of a `zoo.cfg` intersect, or return two that do not.
 
     Raises:
         RequestError: the configuration or an option is wrong.
@@ -595,10 +595,10 @@ def quorums(config: str | PathLike[str], seed: int = 0, query_limit: float = 10.
 
 
 def plan(servers: int | None = None, config: str | PathLike[str] | None = None, **options: Unpack[Planning]) -> Planned:
-    """Estimate the throughput and the latency of an ensemble, by a model: it is no measurement.
+    """Estimate the throughput and the latency of an ensemble with a model; this is not a measurement.
 
     Args:
-        servers: how many there are; None: as many as vote in the configuration, or 3.
+        servers: their number; None for the number of voters in the configuration, or 3 without one.
         config: a `zoo.cfg`.
         options: those of the command.
 
@@ -632,15 +632,15 @@ def plan(servers: int | None = None, config: str | PathLike[str] | None = None, 
 
 
 def export(trace: Trace | str | PathLike[str], form: str, **options: Unpack[Exporting]) -> Exported:
-    """Write a trace in another form: the answer has it, and so has the file that `output` names.
+    """Convert a trace to another format; the answer contains it, and so does the file that `output` names.
 
     Args:
-        trace: a trace, or the file of one.
-        form: as of `--to`.
+        trace: a trace, or the path of its file.
+        form: the format, as for `--to`.
         options: those of the command.
 
     Raises:
-        RequestError: it is no trace, or there is no such form.
+        RequestError: it is not a trace, or there is no such format.
     """
     from checker.report.result import StatedResult
     from checker.requests.export import ExportRequest, answer
@@ -662,13 +662,13 @@ def minimise(
     """Shorten a counterexample: fewer steps, faults, messages, transactions and processes.
 
     Args:
-        trace: a trace, or the file of one.
-        output: where the shorter one is saved; None: nowhere.
-        search: seconds of exploring for a shorter one.
+        trace: a trace, or the path of its file.
+        output: the file for the shorter one; None to save nothing.
+        search: seconds to explore for a shorter one.
 
     Raises:
-        RequestError: it is no trace, or violates nothing.
-        NoVerdict: the shorter one does not replay, a bug of zabcheck.
+        RequestError: it is not a trace, or violates nothing.
+        NoVerdict: the shorter one does not replay, which is a bug of zabcheck.
     """
     from tempfile import TemporaryDirectory
 
@@ -685,14 +685,14 @@ def minimise(
 def realise(
     trace: Trace | str | PathLike[str], attempts: int = 200_000, time_limit: float = 60.0, threads: int | None = None
 ) -> Realised:
-    """Look for a seed and flags of the simulator that break the same property as a counterexample, without a script.
+    """Search for a seed and flags of the simulator that violate a counterexample's property without a script.
 
     Args:
-        trace: a trace, or the file of one.
-        attempts: runs to try at most; `time_limit`: seconds in all; `threads`: None: all cores.
+        trace: a trace, or the path of its file.
+        attempts: the maximum number of runs; `time_limit`: seconds in all; `threads`: None for all cores.
 
     Raises:
-        RequestError: it is no trace, or violates nothing that simulated runs are judged by.
+        RequestError: it is not a trace, or violates no property that simulated runs are judged by.
     """
     from checker.report.realised import realised_result
     from checker.requests.realise import RealiseRequest, answer
@@ -707,14 +707,14 @@ def realise(
 def sweep(folder: str | PathLike[str], **options: Unpack[Sweeping]) -> Swept:
     """Run every configuration of a grid in the simulator, on Spark, and judge it by every property of histories.
 
-    `zabcheck.spark.sweep` gives DataFrames instead, for a program of your own.
+    `zabcheck.spark.sweep` returns DataFrames instead, for use in another program.
 
     Args:
-        folder: takes a table of all runs and a report; what is finished in it is not run again.
+        folder: receives a table of all runs and a report; runs that it already contains are not repeated.
 
     Raises:
         RequestError: there is no such sweep, the folder cannot hold it, or a package is missing.
-        NoVerdict: it is not finished.
+        NoVerdict: the sweep did not finish.
     """
     from checker.report.swept import swept_result
     from checker.requests.keywords import fields_of
@@ -735,7 +735,7 @@ def reenact(trace: str | PathLike[str], **options: Unpack[Reenacting]) -> Reenac
     """Play a trace, or the run of a row of the track record, on real ZooKeeper servers (docs/how-to/reenact.md).
 
     Args:
-        trace: the file of a trace, or a row, such as `ZK-4394`.
+        trace: the path of a trace's file, or a row, such as `ZK-4394`.
 
     Raises:
         RequestError: there is no such trace, or the folder cannot be made.
@@ -755,7 +755,7 @@ def audit_logs(*logs: str | PathLike[str]) -> LogsAudited:
     """Judge text logs of ZooKeeper servers (`zookeeper.log`), as `zabcheck audit --logs`.
 
     Raises:
-        RequestError: a file cannot be read, or no line of any says anything.
+        RequestError: a file cannot be read, or no line of any file is evidence.
     """
     from checker.requests.audit_logs import AuditLogsRequest, answer
 
@@ -764,10 +764,10 @@ def audit_logs(*logs: str | PathLike[str]) -> LogsAudited:
 
 
 def report(run: str | PathLike[str]) -> Reported:
-    """Read a report of an exploration, which `zabcheck --json` or `as_json()` wrote; its page draws every run again.
+    """Read a report of an exploration that `zabcheck --json` or `as_json()` wrote; its page draws every run again.
 
     Raises:
-        RequestError: there is none, or it contradicts itself.
+        RequestError: there is no such report, or it contradicts itself.
     """
     from pathlib import Path
 
@@ -784,12 +784,12 @@ def report(run: str | PathLike[str]) -> Reported:
 
 
 def gallery(*names: str, source: str = "", heavy: bool = False) -> Checked:
-    """Run entries of the gallery: each is a claim of the sources, or a known fault, held against what is on record.
+    """Run entries of the gallery, each a claim of the sources or a known fault, and compare them with what is recorded.
 
     Args:
-        names: of entries or groups; none: all that take under a minute.
-        source: those that cite it.
-        heavy: those too that take more than a minute.
+        names: of entries or groups; without any, all that take less than a minute.
+        source: only entries that cite it.
+        heavy: include those that take more than a minute.
 
     Raises:
         RequestError: there is no such entry.
@@ -812,11 +812,11 @@ def gallery(*names: str, source: str = "", heavy: bool = False) -> Checked:
 
 
 def variants(*words: str, protocol: str | None = None) -> Listed:
-    """List the protocols' variants, each with what it changes and breaks.
+    """List the protocols' variants, each with what it changes and which property it violates.
 
     Args:
         words: only those that have all of them.
-        protocol: of this one alone.
+        protocol: only variants of this one.
 
     Raises:
         RequestError: there is no such protocol or variant.
@@ -845,15 +845,15 @@ def properties(*words: str, protocol: str | None = None) -> Listed:
 def check(
     file: str | PathLike[str] | None = None, only: Sequence[str] = (), changed_since: str | None = None
 ) -> Checked:
-    """Run the checks of a file and hold what they find against what it expects. Nothing is written.
+    """Run the checks of a file and compare the results with what it expects. Nothing is written.
 
     Args:
-        file: None: `zabcheck.toml`, or `pyproject.toml` with a table `tool.zabcheck`.
-        only: names of checks; none: all of them.
-        changed_since: a commit: only what may differ since then is run.
+        file: None for `zabcheck.toml`, or `pyproject.toml` with a table `tool.zabcheck`.
+        only: names of checks; without any, all of them.
+        changed_since: a commit; only checks whose result may have changed since are run.
 
     Raises:
-        RequestError: the file, a name or the question is wrong.
+        RequestError: the file, a name or the request is wrong.
     """
     import datetime
     from pathlib import Path
@@ -871,13 +871,13 @@ def check(
 
 
 def zookeeper(*issues: str, time_limit: float | None = None, split: bool = False, release: str = "") -> TrackRecord:
-    """Find known bugs of ZooKeeper again: a release with every other known fix, without its own and with it.
+    """Reproduce known bugs of ZooKeeper: a release with every other known fix, without its own and with it.
 
     Args:
-        issues: rows, such as `ZK-4643`, whose stories the answer tells; none: all rows.
+        issues: rows, such as `ZK-4643`, whose stories the answer includes; without any, all rows.
         time_limit: seconds for each exploration.
-        split: take each step by itself.
-        release: ask the rows of this one; empty: each of the release that it is on record for.
+        split: explore each step separately.
+        release: run the rows on this one; empty for the release that each is recorded for.
 
     Raises:
         RequestError: there is no such row or release.
@@ -895,16 +895,16 @@ def zookeeper(*issues: str, time_limit: float | None = None, split: bool = False
 def conform(
     record: str | PathLike[str], release: str = "", variant: str = "", time_limit: float | None = 300.0
 ) -> Conformed:
-    """Search a run of a release's model that explains the record of a free-running ensemble.
+    """Search for a run of a release's model that explains the record of a free-running ensemble.
 
     Args:
         record: its file, as `zabcheck chaos` writes it.
-        release: whose model; empty: what the record says.
+        release: the one whose model is used; empty for the one that the record names.
         variant: of the protocol, in place of the release's.
-        time_limit: seconds, None: none; then the verdict is UNKNOWN.
+        time_limit: seconds, or None for no limit; when it is over the verdict is UNKNOWN.
 
     Raises:
-        RequestError: this is no record, or nothing says which model.
+        RequestError: this is not a record, or nothing determines the model.
     """
     from checker.report.conformed import conformed_result
     from checker.requests.conform import ConformRequest, answer
@@ -916,15 +916,15 @@ def conform(
 
 
 def chaos(release: str, **options: Unpack[Disturbing]) -> Conformed:
-    """Run real ZooKeeper servers on loopback, disturb and record them, and hold the record against the release's model.
+    """Run real ZooKeeper servers on loopback, disturb them, and check their record against the release's model.
 
     Args:
-        release: whose servers, and whose model.
+        release: the one whose servers are run and whose model is used.
         options: those of the command.
 
     Raises:
         RequestError: an option is wrong, or the folder cannot be made.
-        NoVerdict: the servers cannot be run here, or did not come to serve.
+        NoVerdict: the servers cannot be run here, or did not begin to serve.
     """
     from checker.report.conformed import conformed_result, recorded_result
     from checker.requests.chaos import ChaosRequest, answer
@@ -939,7 +939,7 @@ def chaos(release: str, **options: Unpack[Disturbing]) -> Conformed:
 
 
 def lint(file: str | PathLike[str]) -> Linted:
-    """Say all mistakes of a protocol's file: the line, what is wrong, and what to write.
+    """Report all mistakes in a protocol's file: the line, what is wrong, and what to write.
 
     Raises:
         RequestError: it cannot be read.
@@ -955,7 +955,7 @@ def lint(file: str | PathLike[str]) -> Linted:
 
 @contextmanager
 def in_a_file(trace: Trace | str | PathLike[str]) -> Iterator[str]:
-    """The file of a trace; one that is in no file is in a temporary one meanwhile."""
+    """Yield the path of a trace's file; a trace without one is written to a temporary file meanwhile."""
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
@@ -985,10 +985,10 @@ def current_options(function: str, options: Mapping[str, Any]) -> Mapping[str, A
 
 
 def named(protocol: AnyProtocol) -> str:
-    """A protocol as `--protocol` names it: one that is declared, by the file of its text, which is read again.
+    """Return a protocol as `--protocol` names it; a declared one by the path of its source file, which is read again.
 
     Raises:
-        RequestError: its text is in no file.
+        RequestError: its source is not in a file.
     """
     if isinstance(protocol, Protocol):
         return protocol.name
@@ -1004,7 +1004,7 @@ def named(protocol: AnyProtocol) -> str:
 
 @contextmanager
 def sentences() -> Iterator[None]:
-    """How a command ends, as exceptions with its sentence."""
+    """Turn the ways in which a command ends into exceptions with its message."""
     try:
         yield
     except (ConfigError, LanguageError) as problem:

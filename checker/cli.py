@@ -1,8 +1,8 @@
 """The command `zabcheck`.
 
-Every command ends with 0 (all held), 1 (a violation was found and written down), 2 (the question
-was wrong: one sentence on stderr, nothing on stdout) or 3 (no verdict, or it could not be written
-down). Imports are made where they are needed, so that a small question is answered at once.
+Every command ends with one of four codes: 0 (all held), 1 (a violation was found and written down), 2 (the request is
+wrong: one sentence on stderr, nothing on stdout) or 3 (no verdict, or it could not be written down). Imports are made
+where they are needed, so that a small request is answered at once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from zabspec.signals import release
 
 __all__ = ["main"]
 
-# The subcommands, by what they are for: each with the module of `checker.commands` that has it.
+# The subcommands by purpose, each with its module in `checker.commands`.
 GROUPS = {
     "Servers of ZooKeeper": {
         "audit": "audit", "quorums": "quorums", "plan": "plan", "zookeeper": "zookeeper", "reenact": "reenact",
@@ -153,7 +153,11 @@ Examples:
     metavar="HOW",
     help="Take random walks (how-to/large-models.md) for --time-limit, or 60 s: random, swarm or best.",
 )
-@click.option("--live", is_flag=True, help="Check liveness: once faults stop, does any process starve? (docs/live.md)")
+@click.option(
+    "--live",
+    is_flag=True,
+    help="Check liveness: once faults stop, does any process starve? (docs/explanation/liveness.md)",
+)
 @click.option(
     "--progress-property", "progress_properties", multiple=True, metavar="NAME", shell_complete=completing.progress,
     help="With --live: check only this progress property (repeatable).",
@@ -200,7 +204,7 @@ def main(ctx: click.Context, /, **options: Any) -> Answer:
 
     Exit codes: 0 all hold, 1 a violation was found and saved, 2 the request is wrong,
     3 no verdict.
-    """
+    """  # noqa: D301 - \b is click's mark of lines that are not to be joined
     if ctx.invoked_subcommand is None:
         return explore(**options)
     given = [

@@ -1,8 +1,8 @@
-"""How every command ends: with one answer, whose exit code is settled before any of it is written.
+"""The end of every command: one answer, whose exit code is settled before any of it is written.
 
-A command returns an `Answer`; a command that has none raises. `ended` makes an answer of that, too. Then signals are no
-longer heard, and `delivered` writes it: files, stdout, stderr. So what is on stdout never contradicts the exit code
-(docs/decisions/0014-rooms.md). An error that nobody foresaw is written down in a file.
+A command returns an `Answer`, or raises if it has none; `ended` converts that to an answer, too. Then signals are
+ignored, and `delivered` writes the answer: files, stdout, stderr. So stdout never contradicts the exit code
+(docs/decisions/0014-rooms.md). An unforeseen error is written to a file.
 """
 
 from __future__ import annotations
@@ -39,39 +39,39 @@ HELD, VIOLATED, WRONG, NO_VERDICT = 0, 1, 2, 3
 LEFT = ("work", "z3", "compile")  # the threads of `checker.symbolic.solver` and `commands.refine`
 INTERRUPTED = "interrupted; there is no verdict"
 
-# What runs out: of memory, of threads and processes, of open files, of room on the disk.
+# Errors of exhausted resources: memory, threads and processes, open files, disk space.
 SPENT = (
     errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO,
 )  # fmt: skip
-# Why a name that a user gives cannot be used.
+# Errors of file names that a user gives.
 UNUSABLE = (
     errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENAMETOOLONG, errno.EROFS,
     errno.ENXIO, errno.ENODEV, errno.EINVAL,
 )  # fmt: skip
-# How the loader says that a library finds no memory to be loaded into.
+# The loader's messages for too little memory to load a library.
 UNMAPPED = ("failed to map segment", "cannot map zero-fill pages", "cannot allocate memory in static TLS")
-# What Python 3.11 raises a SystemError with where its own stack finds no memory to grow into.
+# The message of the SystemError that Python 3.11 raises if its own stack cannot grow for want of memory.
 NO_STACK = ("error return without exception set", "returned NULL without setting an exception")
 
-# --- what is said ----------------------------------------------------------------------------------
+# --- messages --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a command came to.
+    """The answer of a command: its exit code, and what it writes where.
 
     Attributes:
         code: the exit code; 3 if a file, or stdout, cannot be written.
         texts: for stdout, each on lines of its own.
         content: for stdout instead, as JSON. The `exit_code` of an object is that of the process.
-        files: what is written to which.
-        summary: what is added to which file, the summary of a step of GitHub Actions.
+        files: the content of each file to write.
+        summary: the text to append to each file, such as the summary of a step of GitHub Actions.
         notes: sentences for stderr.
-        source: lines of a protocol's source that the notes are about.
+        source: lines of a protocol's source that the notes refer to.
         indent: of JSON.
-        trouble: why the code is another one than that of what was found; `error` in JSON.
-        long: it is a list to look through, for which a terminal that is too small for it has a pager.
-        then: the work that goes on behind this answer, and has the next one; None: this is the last.
+        trouble: why the code differs from that of the result; `error` in JSON.
+        long: whether it is a list to look through, shown in a pager if the terminal is too small for it.
+        then: the work that continues after this answer and returns the next one; None if this is the last.
     """
 
     code: int
@@ -125,7 +125,7 @@ class Answered(Exception):
 
 
 def whole_lines(text: str) -> str:
-    """Return text as it is written: without what a terminal obeys, and with an end of line."""
+    """Return text for stdout: without characters that a terminal obeys, and with a line end."""
     if isinstance(text, Verbatim):
         return text
     return plain(text) if text.endswith("\n") else f"{plain(text)}\n"
@@ -153,13 +153,15 @@ def pointed_at(problem: BaseException | None) -> list[str]:
 
 
 def open_streams() -> None:
-    """A stream that was closed when the process began is opened on nothing: else the next file that is opened
-    takes its number, and is written to by whoever complains."""
+    """Open every standard stream that was closed at the start of the process on the null device.
+
+    Otherwise the next file that is opened gets its number, and error messages are written into that file.
+    """
     for number in (0, 1, 2):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+            os.open(os.devnull, os.O_RDWR)  # opens the lowest free number: this one
     if sys.stderr is None:
         sys.stderr = os.fdopen(2, "w", errors="backslashreplace", closefd=False)
     if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
@@ -167,7 +169,7 @@ def open_streams() -> None:
 
 
 def nowhere(stream: TextIO) -> None:
-    """Stop writing to a stream: what the interpreter would flush at its end goes nowhere."""
+    """Redirect a stream to the null device, so that the interpreter's flush at exit writes nothing."""
     with contextlib.suppress(OSError, ValueError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())
@@ -175,16 +177,16 @@ def nowhere(stream: TextIO) -> None:
 
 
 def written(stream: TextIO, text: str, given_up: Callable[[], bool] = never) -> str:
-    """Write to a standard stream; return what went wrong. A reader that has gone away (`| head`) changes nothing.
+    """Write to a standard stream; return what failed. A reader that has gone away (`| head`) is not a failure.
 
     Raises:
-        KeyboardInterrupt: the reader takes nothing, and it was given up.
+        KeyboardInterrupt: the reader takes nothing, and the wait for it was given up.
     """
     try:
         if stream is sys.__stdout__ or stream is sys.__stderr__:
             stream.flush()
             write_all(stream.fileno(), text.encode(stream.encoding, "backslashreplace"), given_up)
-        else:  # of tests, or a notebook
+        else:  # a replacement of tests, or of a notebook
             stream.write(text)
             stream.flush()
     except BrokenPipeError:
@@ -196,7 +198,7 @@ def written(stream: TextIO, text: str, given_up: Callable[[], bool] = never) -> 
 
 
 def settle() -> None:
-    """What the interpreter cannot flush at its end would be an exit code of its own."""
+    """Flush the standard streams, and redirect one that fails: a failing flush at exit would change the exit code."""
     for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()
@@ -205,8 +207,10 @@ def settle() -> None:
 
 
 def end_where_it_stands(code: int) -> None:
-    """End the process at once if work was left behind in a thread that Python's own end would wait for in vain, or
-    take the ground from under: z3's, or the compiler's. In tests, which have other streams, do nothing."""
+    """End the process at once if a thread of z3 or of the compiler still works.
+
+    Python's own end would wait for it in vain, or free what it uses. In tests, which replace the streams, do nothing.
+    """
     busy = any(thread.daemon and thread.name in LEFT for thread in threading.enumerate())
     if busy and sys.stdout is sys.__stdout__:
         os._exit(code)
@@ -216,12 +220,12 @@ def end_where_it_stands(code: int) -> None:
 
 
 def ended(work: Callable[[], object], words: Sequence[str], later: bool = False) -> Answer:
-    """Return the answer of a command, however it ends. Nothing of it has been written.
+    """Run a command and return its answer, however it ends. Nothing of it has been written.
 
     Args:
         work: the command; returns its answer.
-        words: what it was called with.
-        later: there was an answer before this one.
+        words: its command line.
+        later: whether there was an answer before this one.
     """
     try:
         made = work()
@@ -233,13 +237,13 @@ def ended(work: Callable[[], object], words: Sequence[str], later: bool = False)
 
 
 def no_answer(problem: BaseException, words: Sequence[str], later: bool = False) -> Answer:
-    """Return what is said instead of an answer. No other place maps exceptions to exit codes.
+    """Convert an exception to the answer that reports it. Only this function maps exceptions to exit codes.
 
     With `--json` a command that is cut short before it has written anything writes an object with `exit_code` and
     `error`.
 
     Args:
-        later: there was an answer before.
+        later: whether there was an answer before this one.
     """
     if isinstance(problem, click.ClickException | RequestError):
         return refused(problem)
@@ -253,10 +257,10 @@ def no_answer(problem: BaseException, words: Sequence[str], later: bool = False)
 
 
 def refused(problem: click.ClickException | RequestError, as_json: bool = False) -> Answer:
-    """Return that the request is wrong.
+    """Return the answer that reports a wrong request.
 
     Args:
-        as_json: stdout says so, too.
+        as_json: whether stdout reports it, too.
     """
     said = problem.format_message() if isinstance(problem, click.ClickException) else str(problem)
     content = error(said, WRONG) if as_json else None
@@ -264,7 +268,7 @@ def refused(problem: click.ClickException | RequestError, as_json: bool = False)
 
 
 def error(sentence: str, code: int) -> dict[str, Any] | None:
-    """Return, for JSON, that there is no answer and why; None where memory is too short even for that."""
+    """Return the JSON object of an error; None if even that needs too much memory."""
     with contextlib.suppress(Exception):
         from importlib.metadata import version
 
@@ -275,11 +279,13 @@ def error(sentence: str, code: int) -> dict[str, Any] | None:
 def delivered_in_turn(
     answer: Answer, handler: SignalHandler, words: Sequence[str], warnings: Sequence[str] = ()
 ) -> int:
-    """Write an answer and those that follow it; return the exit code. No signal is heard while one is written, so that
-    each is there whole or not at all; behind one that could not be written there is no other.
+    """Write an answer and those that follow it, and return the exit code.
+
+    Signals are ignored while one is written, so that each is there whole or not at all. After one that cannot be
+    written, no other is.
 
     Args:
-        warnings: notes of the first.
+        warnings: additional notes of the first answer.
     """
     code = delivered(replace(answer, notes=[*warnings, *answer.notes]), handler, words)
     while (then := answer.then) is not None and code == answer.code:
@@ -300,18 +306,18 @@ def settled_answer(
     try:
         answer = ended(work, words, later)
         handler.settle()
-    except KeyboardInterrupt as problem:  # after the work, and before anything is written
+    except KeyboardInterrupt as problem:  # it came after the work, and before anything was written
         handler.settle()
         answer = no_answer(problem, words, later)
     return answer
 
 
 def delivered(answer: Answer, handler: SignalHandler, words: Sequence[str]) -> int:
-    """Write an answer everywhere it goes; return the exit code, which no signal changes any more.
+    """Write an answer to its files and streams; return the exit code, which no signal changes any more.
 
     Args:
-        handler: hears nothing any more, except that somebody who waits for a reader gives up.
-        words: what the command was called with.
+        handler: ignores signals from now on, except to give up waiting for a reader.
+        words: the command line.
     """
     try:
         text = answer.text(answer.code)
@@ -319,7 +325,7 @@ def delivered(answer: Answer, handler: SignalHandler, words: Sequence[str]) -> i
         troubles += [append_file(*answer.summary, "the step summary")] if answer.summary else []
         if any(troubles):
             text = answer.text(NO_VERDICT, next(filter(None, troubles)))
-    except (Exception, KeyboardInterrupt) as problem:  # stdout has nothing yet
+    except (Exception, KeyboardInterrupt) as problem:  # nothing was written to stdout yet
         answer, troubles = no_answer(problem, words), []
         text = answer.text(answer.code)
     notes = [*answer.notes, *filter(None, troubles)]
@@ -341,7 +347,7 @@ def delivered(answer: Answer, handler: SignalHandler, words: Sequence[str]) -> i
 
 
 def cut_short(problem: BaseException) -> NoVerdict | None:
-    """Return in which way a command was cut short; None: it was not, and the problem is another one."""
+    """Return in which way a command was cut short, or None if the problem is another one."""
     if isinstance(problem, NoVerdict):
         return problem
     if isinstance(problem, KeyboardInterrupt | click.Abort):
@@ -351,7 +357,7 @@ def cut_short(problem: BaseException) -> NoVerdict | None:
 
 
 def wrong_text(problem: BaseException) -> str:
-    """What is wrong with the text of a protocol, or with what was asked of it; empty: neither is."""
+    """Return the message of an exception that reports a mistake in a protocol or its configuration; "" of others."""
     kinds = []
     for module, name in (
         ("zabspec.authoring.declaration", "ConfigError"),
@@ -363,7 +369,7 @@ def wrong_text(problem: BaseException) -> str:
 
 
 def wrong_file(problem: BaseException, words: Sequence[str]) -> str:
-    """Return the sentence for a file that the command names and that cannot be used; empty: it is not that."""
+    """Return the sentence for a file that the command names and that cannot be used; empty for any other problem."""
     at: BaseException | None = problem
     while at is not None:
         if isinstance(at, OSError) and at.errno in UNUSABLE:
@@ -378,7 +384,7 @@ def wrong_file(problem: BaseException, words: Sequence[str]) -> str:
 
 
 def spent(problem: BaseException | None) -> str:
-    """What the machine ran out of, also if that was made another error of; empty: of nothing."""
+    """Return the message for a resource that ran out, even if another error wraps it; the empty string if none did."""
     if problem is None:
         return ""
     if isinstance(problem, MemoryError) or any(sign in str(problem) for sign in UNMAPPED):
@@ -396,14 +402,14 @@ def spent(problem: BaseException | None) -> str:
 
 
 def is_memory_limited() -> bool:
-    """Return whether this process may use less memory than there is (`ulimit -v`)."""
+    """Return whether this process may use less memory than the machine has (`ulimit -v`)."""
     import resource
 
     return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def unforeseen(problem: BaseException, words: Sequence[str]) -> str:
-    """Write down what nobody foresaw, in a file that was not there before; the sentence that names it."""
+    """Write an unforeseen error to a new file, and return the sentence that names it."""
     what = " ".join(f"{type(problem).__name__}: {problem}".split())[:200].rstrip(": ")
     data = error_report(problem, words).encode(errors="backslashreplace")
     for path in places():
@@ -417,7 +423,7 @@ def unforeseen(problem: BaseException, words: Sequence[str]) -> str:
 
 
 def places() -> Iterator[Path]:
-    """Where a report may go: here, or where temporary files go."""
+    """Yield the paths to try for an error report: in the current folder, then in that of temporary files."""
     from zabspec.temporary import top
 
     name = f"zabcheck-error-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
@@ -427,7 +433,7 @@ def places() -> Iterator[Path]:
 
 
 def error_report(problem: BaseException, words: Sequence[str]) -> str:
-    """A report: the command, the versions, and where it happened."""
+    """Return the text of an error report: the command, the versions, and the traceback, without secrets."""
     import platform
     import shlex
     import traceback

@@ -7,6 +7,7 @@ import math
 import re
 import site
 import sysconfig
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,21 +16,27 @@ from pathlib import Path
 from checker.errors import RequestError
 from checker.page_tables import with_tables
 
-__all__ = ["KINDS", "ManualPage", "SearchResult", "Section", "folder", "page_named", "pages", "search"]
+__all__ = ["KINDS", "LATER", "ManualPage", "SearchResult", "Section", "folder", "page_named", "pages", "search"]
 
 # The folders of pages, in the order in which they are listed, each with its heading.
 KINDS = {
     "tutorials": "Tutorials", "how-to": "How to", "reference": "Reference", "explanation": "Explanation",
-    "": "Pages by topic", "findings": "Findings in ZooKeeper", "decisions": "Decision records",
+    "": "Other pages", "findings": "Findings in ZooKeeper", "decisions": "Decision records",
 }  # fmt: skip
 INDEX = "README"
+# What comes later in a search, by how a topic begins: records of reasons, reports, entries, what other pages say.
+LATER = ("decisions/", "findings/", "reference/gallery", "on-the-index")
 FENCE = re.compile(r" *(```|~~~)")
 HEADING = re.compile(r"(#{1,6}) (.+)")
 COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 MARKUP = re.compile(r"[`*]|\[([^]]*)\]\([^)]*\)|^[|>#\s-]+")
+PROSE = re.compile(r" *[\w`*\[(-]")
+ITEM = re.compile(r"^ *(?:[-*]|\d+\.) ")
+SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z`*\[(])")
+LONGEST = 200  # letters of a beginning
 WORD = re.compile(r"[^\W_]+")
 ENDING = re.compile(r"(ing|ed|es|s|e)$")
-SHORT = 4  # letters: a word as short as this is searched for as it is
+SHORT = 4  # letters: words up to this length are searched for unchanged
 COMMON = frozenset(
     WORD.findall(
         "a an and are as at be by can do does for from has have how i if in is it my of on or should that the then "
@@ -44,7 +51,7 @@ class Section:
 
     Attributes:
         page: the topic of its page.
-        heading: without marks; of a text before any heading: the topic.
+        heading: without marks; the topic for text before any heading.
         level: of the heading, from 1.
         text: Markdown, heading included.
     """
@@ -61,32 +68,41 @@ class Section:
 
     @property
     def topic(self) -> str:
-        """What `zabcheck docs` shows it by."""
+        """The argument of `zabcheck docs` that shows it."""
         return f"{self.page}#{self.anchor}" if self.level > 1 else self.page
 
     @cached_property
     def words(self) -> str:
-        """Its words, in small letters, each after a space."""
+        """Its words in lower case, each after a space."""
         return spaced(self.text)
 
     @cached_property
     def terms(self) -> dict[str, str]:
-        """What its tables explain: the second cell of a row by the first, in small letters."""
-        rows = re.findall(r"^\| *[`*]*([^|`*]+?)[`*]* *\|([^|]+)", self.text, flags=re.MULTILINE)
+        """The explanations in its tables: the second cell of a row by the first, in lower case; a head is no row."""
+        rows = re.findall(r"^\| *[`*]*([^|`*]+?)[`*]* *\|([^|]+).*$(?!\n\|[ :-]+\|)", self.text, flags=re.MULTILINE)
         return {first.lower(): MARKUP.sub(lambda found: found[1] or "", second).strip() for first, second in rows}
 
     def excerpt(self, words: Sequence[str]) -> str:
-        """Return what a search shows of the section: a table's row that explains a word, or the beginning."""
+        """Return the excerpt that a search shows: the table row that explains a word, or the section's beginning."""
         explained = (f"{word}: {self.terms[word]}" for word in words if word in self.terms)
         return next(explained, self.beginning or self.heading)
 
     @property
     def beginning(self) -> str:
-        """The first line of prose below the heading."""
+        """The first sentence of its prose, without what is in fences and tables; shortened if it is long."""
+        lines: list[str] = []
+        fence = ""
         for line in self.text.splitlines()[1:]:
-            if re.match(r"[\w`*\[(]", line):
-                return MARKUP.sub(lambda found: found[1] or "", line)
-        return ""
+            mark = FENCE.match(line)
+            if mark and fence in ("", mark[1]):
+                fence = "" if fence else mark[1]
+            if fence or mark or not PROSE.match(line) or (lines and ITEM.match(line)):
+                if lines:
+                    break
+                continue
+            lines.append(ITEM.sub("", line))
+        first = SENTENCE.split(MARKUP.sub(lambda found: found[1] or "", " ".join(lines)), maxsplit=1)[0]
+        return textwrap.shorten(first, LONGEST, placeholder=" ...")
 
 
 @dataclass(frozen=True)
@@ -103,7 +119,7 @@ class ManualPage:
 
     @property
     def kind(self) -> str:
-        """The folder in which it lies: a key of KINDS."""
+        """The folder that contains it: a key of KINDS."""
         return self.topic.rpartition("/")[0]
 
     @cached_property
@@ -117,7 +133,7 @@ class ManualPage:
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
-        """The page cut before each heading; a mark inside a fence is none."""
+        """The page cut before each heading; a mark inside a fence is not a heading."""
         parts: list[tuple[str, int, list[str]]] = []
         fence = ""
         for line in self.text.splitlines():
@@ -171,12 +187,12 @@ def page_named(topic: str, where: Sequence[ManualPage]) -> ManualPage | None:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found.
+    """The result of a search in the pages.
 
     Attributes:
-        words: those that were searched for, in small letters.
-        complete: some section has all of the words.
-        sections: those that have at least half of the words, best first.
+        words: the search terms in lower case.
+        complete: whether some section has all of them.
+        sections: those that have at least half of them, best first.
     """
 
     words: tuple[str, ...]
@@ -207,7 +223,7 @@ def search(words: Sequence[str], where: Sequence[ManualPage]) -> SearchResult:
 
 
 def occurrences(word: str, page: ManualPage, section: Section) -> float:
-    """Return how much a section has of a word: between 0 and 1 for its text, more if a heading or a table has it."""
+    """Return the weight of a word in a section: between 0 and 1 for its text, more if a heading or a table has it."""
     stem = ENDING.sub("", word) if len(word) > SHORT else word
     count = section.words.count(f" {stem}")
     heading = f" {stem}" in spaced(section.heading)
@@ -217,11 +233,10 @@ def occurrences(word: str, page: ManualPage, section: Section) -> float:
 
 
 def spaced(text: str) -> str:
-    """Return the words of a text in small letters, each after a space."""
+    """Return the words of a text in lower case, each after a space."""
     return "".join(f" {word}" for word in WORD.findall(text.lower()))
 
 
 def weight(page: ManualPage) -> float:
-    """Return the weight of a page among others: what records reasons, measurements or entries comes later."""
-    later = page.kind == "decisions" or page.topic in ("gallery", "mutants", "reference/gallery")
-    return 0.5 if later else 1.0
+    """Return the weight of a page among others: less for decision records, findings and the gallery."""
+    return 0.5 if page.topic.startswith(LATER) else 1.0

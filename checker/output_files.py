@@ -14,17 +14,17 @@ from zabspec.files import write_whole
 
 __all__ = ["append_file", "check_writable", "is_one_file", "save_file", "write_all", "write_file"]
 
-PAUSE = 0.1  # seconds between two looks whether a signal came while a reader is waited for
+PAUSE = 0.1  # seconds between two checks for a signal while waiting for a reader
 
 
 def check_writable(path: Path, option: str, regular: bool = False) -> None:
-    """Check that a file can be written, as far as can be known without writing it.
+    """Check that a file can be written, as far as that can be known without writing it.
 
     Args:
-        regular: it is written beside its place and moved there, which would replace a device.
+        regular: whether it is written to a temporary file and then moved, which would replace a device.
 
     Raises:
-        RequestError: it cannot.
+        RequestError: it cannot be written.
     """
     try:
         mode = path.stat().st_mode
@@ -40,7 +40,7 @@ def check_writable(path: Path, option: str, regular: bool = False) -> None:
         raise RequestError(f"{option} {path}: {reason}") from None
     if stat.S_ISDIR(mode):
         raise RequestError(f"{option} {path}: this is a folder")
-    if path.suffix == ".py":  # a protocol, most likely the one that is asked about
+    if path.suffix == ".py":  # a protocol, most likely the one that is being checked
         raise RequestError(f"{option} {path}: this is a program, and is not overwritten")
     if stat.S_ISSOCK(mode) or (regular and not stat.S_ISREG(mode)):
         raise RequestError(f"{option} {path}: this is not a regular file")
@@ -54,11 +54,13 @@ def check_writable(path: Path, option: str, regular: bool = False) -> None:
 
 
 def is_one_file(one: Path, other: Path) -> bool:
-    """Return whether two names are of one file, whether it is there already or not: what is written to the one would be
-    lost, or replaced, by what is written to the other."""
+    """Return whether two paths name the same file, whether or not it exists.
+
+    What is written to the one would be lost, or replaced, by what is written to the other.
+    """
     try:
         return one.resolve() == other.resolve() or one.samefile(other)
-    except (OSError, RuntimeError, ValueError):  # one is not there, links go round, or it is no name
+    except (OSError, RuntimeError, ValueError):  # one does not exist, links form a cycle, or it is not a valid name
         return one == other
 
 
@@ -67,13 +69,13 @@ def never() -> bool:
 
 
 def write_all(fd: int, data: bytes, given_up: Callable[[], bool] = never) -> None:
-    """Write bytes to a descriptor, as its reader takes them.
+    """Write bytes to a descriptor, at the pace of its reader.
 
     Args:
-        given_up: whether not to wait any longer for a reader who takes nothing; asked only then.
+        given_up: returns whether to stop waiting for a reader that takes nothing; called only then.
 
     Raises:
-        KeyboardInterrupt: it was given up, and the reader has not taken all.
+        KeyboardInterrupt: the wait was given up, and the reader has not taken all.
     """
     left = memoryview(data)
     while left:
@@ -81,14 +83,14 @@ def write_all(fd: int, data: bytes, given_up: Callable[[], bool] = never) -> Non
             if given_up():
                 raise KeyboardInterrupt
         with contextlib.suppress(BlockingIOError):
-            left = left[os.write(fd, left[: select.PIPE_BUF]) :]  # so much never waits where the reader takes something
+            left = left[os.write(fd, left[: select.PIPE_BUF]) :]  # this much never blocks while the reader accepts data
 
 
 def write_file(path: Path, data: bytes, given_up: Callable[[], bool] = never) -> str:
-    """Write a file, whole or not at all where it is a regular one; returns what went wrong.
+    """Write a file; a regular one is written whole or not at all. Return what failed.
 
     Args:
-        given_up: see `write_all`; of a pipe or a device.
+        given_up: see `write_all`; for a pipe or a device.
     """
     try:
         if not path.exists() or path.is_file():
@@ -102,10 +104,10 @@ def write_file(path: Path, data: bytes, given_up: Callable[[], bool] = never) ->
 
 
 def append_file(path: Path, data: bytes, what: str) -> str:
-    """Add to a file; returns what went wrong.
+    """Append to a file; return what failed.
 
     Args:
-        what: what the file is called where it cannot be written.
+        what: the name of the file in the message.
     """
     try:
         with path.open("ab") as out:

@@ -34,13 +34,13 @@ def with_tables(text: str, folder: Path) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table as Markdown; a bar in a cell does not end the cell."""
+    """Return a table as Markdown; a bar inside a cell is escaped."""
     cells = [[" ".join(cell.split()).replace("|", r"\|") for cell in row] for row in rows]
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *cells))
 
 
 def properties(_: Path) -> str:
-    """Return the table of the properties of the papers: what `invariants/` states of each."""
+    """Return the table of the papers' properties, with the statement of each from `invariants/`."""
     from invariants import PROPERTIES
 
     return table(
@@ -55,7 +55,7 @@ def relations(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def named(names: Iterable[str]) -> str:
-    """Return names in a line: properties as they are, conditions in italics."""
+    """Return names joined in a line: properties as they are, conditions in italics."""
     from invariants import PROPERTIES
 
     known = {p.name for p in PROPERTIES}
@@ -126,7 +126,7 @@ def report_keys(_: Path) -> str:
 
 # The tables by the name in their mark, each written by a function of the page's folder.
 def zookeeper_properties(_: Path) -> str:
-    """Return the table of the properties of `zookeeper`: what its source states of each."""
+    """Return the table of the properties of `zookeeper`, with the statement of each from its source."""
     from zabspec.protocols.registry import PROTOCOLS
 
     return table(("property", "statement"), ((f"`{p.name}`", p.statement) for p in PROTOCOLS["zookeeper"].claims))
@@ -159,10 +159,24 @@ def zookeeper_releases(folder: Path) -> str:
     recorded = tomllib.loads((folder / RELEASES).read_text(encoding="utf-8"))
     violated = {row.issue: row.breaks for row in ROWS}
     rows = (
-        (bug, f"`{violated[bug]}`", *(str(n) if n else "holds" for n in steps))
-        for bug, steps in recorded["steps"].items()
+        (bug, f"`{violated[bug]}`", *map(of_release, occurs, recorded["breaks"][bug], recorded["by_it"][bug]))
+        for bug, occurs in recorded["occurs"].items()
     )
     return table(("bug", "violates", *recorded["releases"]), rows)
+
+
+def of_release(occurs: int, breaks: int, by_it: bool) -> str:
+    """Return the text of a cell of that table.
+
+    Args:
+        occurs: after how many steps the mechanism occurs; 0: never.
+        breaks: after how many the property is violated; 0: never.
+        by_it: the mechanism occurs in that run.
+    """
+    if by_it:
+        return f"**{breaks}**"
+    other = f"; other {breaks}" if breaks else ""
+    return (f"occurs {occurs}" if occurs else "no") + other
 
 
 TABLES: dict[str, Callable[[Path], str]] = {

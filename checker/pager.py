@@ -1,4 +1,4 @@
-"""A reader's pager for what is longer than the terminal."""
+"""Show text that is longer than the terminal in a pager."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import sys
 __all__ = ["paged"]
 
 USUAL = "less"
-LESS = "FRX"  # as git has it: ends where all fits, shows colours, and leaves the text on the screen
+LESS = "FRX"  # as git sets it: quits if all fits, shows colours, and leaves the text on the screen
 
 
 def paged(text: str) -> bool:
-    """Show text in the pager that PAGER names (`less` if nothing does), and return whether it was shown: only on a
-    terminal, one that somebody types at, and if it is longer. `PAGER=` and `PAGER=cat` are none.
+    """Show text in the pager that PAGER names, `less` by default, and return whether it was shown.
 
-    Only for answers that are lists to look through: what waits for a key would stop a script that has a terminal.
+    It is shown only on an interactive terminal, and only if it is longer than that. `PAGER=` and `PAGER=cat` disable
+    it. Use it only for lists to look through: a program that waits for a key would stop a script that has a terminal.
     """
     if sys.stdout is not sys.__stdout__ or not all(
         stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)
@@ -36,7 +36,7 @@ def paged(text: str) -> bool:
 
 
 def shown_by(words: list[str], text: str) -> bool:
-    """Run a pager; return whether it ended well. Where it did not, nobody can say what was seen of the text."""
+    """Run a pager; return whether it ended well. If it did not, it is unknown how much of the text was seen."""
     import subprocess
 
     sys.stdout.flush()
@@ -45,6 +45,6 @@ def shown_by(words: list[str], text: str) -> bool:
     except OSError:
         return False
     assert pager.stdin is not None
-    with contextlib.suppress(BrokenPipeError), pager.stdin:  # it was left before its end
+    with contextlib.suppress(BrokenPipeError), pager.stdin:  # the user quit before the end
         pager.stdin.write(text.encode(sys.stdout.encoding, "backslashreplace"))
     return pager.wait() == 0

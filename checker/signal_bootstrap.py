@@ -1,4 +1,4 @@
-"""Imported by `checker.cli` before anything that takes time: a signal while the rest is loaded is as clean as later."""
+"""Install signal handling before slow imports, so that a signal during them ends the process cleanly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Following a request on a terminal: a line of progress, and notes on stderr."""
+"""Progress of a request on a terminal: a progress line, and notes on stderr."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TerminalWatch(Watch):
 
 
 class SearchLine(StatusLine):
-    """Random walks."""
+    """Shows the progress of random walks."""
 
     def __call__(self, walked: Walked) -> None:
         if self.due():
@@ -50,7 +50,7 @@ class SearchLine(StatusLine):
 
 
 class LiveLine(StatusLine):
-    """A search for starvation."""
+    """Shows the progress of a search for starvation."""
 
     def __call__(self, found: Live) -> None:
         if self.due():
@@ -59,7 +59,7 @@ class LiveLine(StatusLine):
 
 
 class MutantLine(StatusLine):
-    """Mutants, checked one after another."""
+    """Shows the progress of checking mutants, one after another."""
 
     def __call__(self, campaign: Campaign) -> None:
         if self.due():

@@ -7,7 +7,8 @@
     verdicts = judge(spark.read.parquet("events"))
     verdicts.where("verdict = 'violated'").groupBy("property").count().show()
 
-Nothing runs before somebody asks for rows. `docs/spark.md` has the columns, and what is said of rows in disorder.
+Nothing runs before rows are requested. `docs/how-to/tables-and-spark.md` has the columns, and the verdicts of runs
+whose order is unclear.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Swept:
     """Simulated runs, which are made when somebody asks for rows.
 
     Attributes:
-        runs: a row a run, as in the table of `zabcheck sweep` (docs/sweep.md).
+        runs: a row a run, as in the table of `zabcheck sweep` (docs/reference/file-formats.md).
         events: what happened in them, whole runs in each partition, in order; `run` is `number` of `runs`.
     """
 

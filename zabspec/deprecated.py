@@ -1,4 +1,4 @@
-"""Names of earlier versions: what each is called now, and the one sentence that says so.
+"""Map names of earlier versions to their current names, with a warning for each use.
 
 A script that uses an old name works as before and gets a warning. To remove the old names, delete the entries of these
 tables; `docs/decisions/0010-names.md` lists them.
@@ -29,8 +29,8 @@ FLAGS: Mapping[str, Mapping[str, str]] = {
     "report": {"--again": "--rerun"},
 }
 
-# By kind of JSON object or TOML table: the path of a key, with its new name. `[]` stands for every entry of a list.
-# The paths have the new names of the keys before the last, which is the old one.
+# By kind of JSON object or TOML table: the path of a key, with its new name. `[]` is every entry of a list. The paths
+# have the new names of the keys before the last, which is the old one.
 KEYS: Mapping[str, Mapping[str, str]] = {
     "explore": {
         "coverage.all_asked": "request_covered",
@@ -101,7 +101,7 @@ class OldNameWarning(DeprecationWarning):
 
 
 class Contradiction(ValueError):
-    """A key stands in an object under its old and its new name, with different values."""
+    """An object has a key under its old and its new name, with different values."""
 
 
 _reporters: list[Callable[[str], None]] = []
@@ -109,7 +109,7 @@ _reporters: list[Callable[[str], None]] = []
 
 @contextmanager
 def reported_by(report: Callable[[str], None]) -> Iterator[None]:
-    """Within this block, call `report` with the sentence of each old name, once, instead of issuing a Python warning.
+    """Call `report` within a block with the sentence of each old name, once, instead of issuing a Python warning.
 
     The command line writes it on stderr, so that the JSON on stdout stays as it is.
     """
@@ -215,7 +215,7 @@ def current_keys(kind: str, value: Json, name: str = "") -> Json:
     """Return a JSON or TOML value that was read, with the new names of its keys, and warn of old ones that stand alone.
 
     Args:
-        name: what the warning calls the file; empty: it names the kind.
+        name: what the warning calls the file; if empty, it names the kind.
 
     Raises:
         Contradiction: a key stands there under both names, with different values.

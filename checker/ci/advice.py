@@ -1,4 +1,4 @@
-"""What the recorded expectations say beside an exploration: what asks completely, and the nearest rule that breaks."""
+"""Advice of the gallery beside an exploration: a command that reaches every premise, and the nearest violation."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ SIZE = {f.name for f in fields(Configuration)} - {"protocol", "variant"}
 
 
 def advised(report: Report) -> Report:
-    """Return the report of one of this project's protocols with what its recorded expectations say; of any other, and
-    of a variant, the report as it is."""
+    """Return a report with the gallery's advice if it is of one of this project's protocols, else the report unchanged.
+
+    Reports of variants, of other quorums and of other initial states get no advice.
+    """
     c = report.configuration
     if c.protocol not in NAMES or c.variant or c.quorums or c.start:
         return report
@@ -32,9 +34,14 @@ def advised(report: Report) -> Report:
 
 
 def completely(report: Report) -> tuple[str, float, bool]:
-    """Return the command that reaches every premise in all its states, the CPU seconds that it took when it was last
-    measured, and whether all its runs are ones of what was explored: with as many processes if there is one, and of
-    those the fastest."""
+    """Return the fastest recorded command that reaches every premise and is exhaustive, and what it costs.
+
+    A command with as many processes as the report's configuration is preferred.
+
+    Returns:
+        The command, or "" if there is none or every premise is reached; the CPU seconds that it took when it was last
+        measured; and whether all its runs are runs of what was explored.
+    """
     c = report.configuration
     lacking = [p for p in report.listed if report.verdict(p) == NOT_REACHED]
     if not lacking or not all(p.default for p in lacking):
@@ -52,13 +59,12 @@ def completely(report: Report) -> tuple[str, float, bool]:
 
 
 def is_complete(check: Check, c: Configuration) -> bool:
-    """Whether an entry explores a protocol itself to exhaustion, over a network, and expects every premise to be met
-    and nothing to break."""
+    """Return whether an entry explores an unchanged protocol exhaustively and expects all premises to be met."""
     return holds_whole(check, c) and check.expect.premises is None
 
 
 def holds_whole(check: Check, c: Configuration) -> bool:
-    """Whether an entry explores a protocol itself to exhaustion, over a network, and expects nothing to break."""
+    """Return whether a gallery entry explores an unchanged protocol over a network exhaustively, without violation."""
     values, expect = check.values, check.expect
     if check.simulated or check.live or set(values) - SIZE - {"protocol", "keep_going"}:
         return False
@@ -70,8 +76,10 @@ def holds_whole(check: Check, c: Configuration) -> bool:
 
 
 def one_rule_away(report: Report) -> str:
-    """Return what breaks nearest if one rule of the protocol is changed, within the bounds that were explored; empty:
-    nothing is recorded, or not everything that was judged holds."""
+    """Return a sentence on the variant that violates a property in the fewest steps, within the bounds of a report.
+
+    The sentence is empty if no such variant is recorded, or not everything that was judged holds.
+    """
     c = report.configuration
     if report.overall not in (HOLDS, NOT_REACHED):
         return ""
@@ -85,24 +93,27 @@ def one_rule_away(report: Report) -> str:
 
 
 def within(s: Shown, c: Configuration) -> bool:
-    """Whether a variant is expected to break a property in no more than a configuration has."""
+    """Return whether a variant is expected to violate a property within the bounds of a configuration."""
     return not s.beside and bool(s.breaks) and fits(s.base, c)
 
 
 def holds_unchanged(s: Shown) -> bool:
-    """Whether the protocol itself is recorded to hold where a variant is shown. If it is not, what breaks there need
-    not come of the rule that the variant changes: one repair of several leaves the other faults."""
+    """Return whether the protocol itself is recorded to hold within the bounds in which a variant is shown.
+
+    If it is not, a violation of the variant need not come from the rule that it changes: one repair of several leaves
+    the other faults.
+    """
     entries = (check for mine in written().values() for check in mine)
     return any(holds_whole(check, s.base) and fits(s.base, size_of(check.values)) for check in entries)
 
 
 def size_of(values: Mapping[str, Any]) -> Configuration:
-    """Return what an entry explores."""
+    """Return the configuration that a gallery entry explores."""
     return Configuration(**{name: values[name] for name in (*SIZE, "protocol") if name in values})
 
 
 def fits(small: Configuration, large: Configuration) -> bool:
-    """Whether one configuration of a protocol has no more than another, each of its runs being one of the other's."""
+    """Return whether every run of one configuration of a protocol is a run of another, whose bounds are no smaller."""
     for name in ("protocol", "network", "nodes", "quorums", "start"):
         if getattr(small, name) != getattr(large, name):
             return False
@@ -112,7 +123,7 @@ def fits(small: Configuration, large: Configuration) -> bool:
 
 
 def command_of(values: Mapping[str, Any]) -> str:
-    """Return the command that asks what an entry does."""
+    """Return the command line that explores what a gallery entry does."""
     order = ["protocol", "variant", *(f.name for f in fields(Configuration) if f.name in SIZE)]
     said = {name: values[name] for name in order if name in values and (name, values[name]) != ("protocol", "zab")}
     return " ".join(["zabcheck", *(command_words(said) or [])])

@@ -1,7 +1,7 @@
-"""Which checks a change can have touched: `--changed-since REV`.
+"""Select the checks that a change can affect: `--changed-since REV`.
 
-A check is left out only where nothing that its verdict rests on can have changed: its own table, the text of its
-protocol with what it imports, zabcheck itself, and what says which zabcheck is installed.
+A check is skipped only if nothing that its verdict depends on can have changed: its own table, the source of its
+protocol with its imports, zabcheck itself, and the files that pin the installed zabcheck.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from zabspec.files import LARGEST_SOURCE, read_bytes
 
 __all__ = ["changed_lines", "touched"]
 
-# Files that may say which version of zabcheck, or of what it stands on, is installed.
+# Files that may pin the installed version of zabcheck or of its dependencies.
 PINS = (
     "pyproject.toml", "setup.py", "setup.cfg", "*.lock", "*requirements*.txt", "*requirements*.in", "constraints*.txt",
     "Pipfile", "environment*.yml", "environment*.yaml", ".python-version", ".tool-versions", "Dockerfile*",
@@ -28,7 +28,7 @@ PACKAGES = ("zabcheck", "zabspec", "checker", "invariants", "traces")
 
 
 def touched(matrix: Matrix, revision: str) -> tuple[Check, ...]:
-    """The checks of a matrix that what changed since a revision may have touched, uncommitted changes included.
+    """Return the checks of a matrix that changes since a revision may affect, uncommitted changes included.
 
     Raises:
         MatrixError: there is no git, no repository or no such revision.
@@ -51,8 +51,9 @@ def touched(matrix: Matrix, revision: str) -> tuple[Check, ...]:
 
 
 def changed_lines(matrix: Matrix, revision: str) -> dict[str, set[int]]:
-    """Return the lines of protocols that a revision has not, by real path of the file; of what was taken out, the lines
-    around it.
+    """Return the lines of protocols that changed since a revision, by real path of the file.
+
+    For lines that were removed, they are the lines around the removal.
 
     Raises:
         MatrixError: there is no git, no repository or no such revision.
@@ -70,14 +71,14 @@ def changed_lines(matrix: Matrix, revision: str) -> dict[str, set[int]]:
         now = read_bytes(file, LARGEST_SOURCE).decode(errors="replace").splitlines()
         try:
             before = git(top, "show", f"{commit}:{Path(file).relative_to(top).as_posix()}").splitlines()
-        except MatrixError:  # it was not there
+        except MatrixError:  # the file did not exist
             before = []
         out[file] = lines_that_differ(before, now)
     return out
 
 
 def lines_that_differ(before: Sequence[str], now: Sequence[str]) -> set[int]:
-    """The numbers of lines, from 1, that are new or other; of what was taken out, of the line that follows."""
+    """Return the numbers of new or changed lines, from 1; for removed lines, the number of the line that follows."""
     out: set[int] = set()
     for what, _, _, first, last in SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
         if what != "equal":
@@ -86,12 +87,12 @@ def lines_that_differ(before: Sequence[str], now: Sequence[str]) -> set[int]:
 
 
 def same(check: Check, before: Check | None) -> bool:
-    """Whether a check asks and expects what it did."""
+    """Return whether a check has the same request and expectation in two versions of a matrix."""
     return before is not None and (check.values, check.expect) == (before.values, before.expect)
 
 
 def package_folders() -> list[Path]:
-    """Where zabcheck itself is."""
+    """Return the folders of zabcheck's own packages."""
     here = Path(os.path.realpath(__file__)).parents[2]
     return [here / name for name in PACKAGES]
 
@@ -101,8 +102,10 @@ def is_below(path: Path, folders: Iterable[Path]) -> bool:
 
 
 def rests_on(check: Check, changed: set[Path]) -> bool:
-    """Whether the text of its protocol, or a file that this imports, changed. Of a text that is a module of a package
-    any Python file may be one of these."""
+    """Return whether the source of a check's protocol, or a file that it imports, is among the changed files.
+
+    For a protocol that is a module of a package, any Python file may be one of these.
+    """
     protocol = str(check.values["protocol"])
     if protocol.endswith(".py") or os.sep in protocol:
         from zabspec.authoring.files import read_file
@@ -113,7 +116,7 @@ def rests_on(check: Check, changed: set[Path]) -> bool:
 
 
 def earlier(matrix: Matrix, top: Path, commit: str) -> dict[str, Check]:
-    """The checks as the file had them; none where it was not there, or was no matrix."""
+    """Return the checks by name as a commit has their file; empty if it was not there or was not a matrix."""
     inside = Path(os.path.realpath(matrix.path)).relative_to(os.path.realpath(top)).as_posix()
     try:
         text = git(top, "show", f"{commit}:{inside}")
@@ -124,9 +127,10 @@ def earlier(matrix: Matrix, top: Path, commit: str) -> dict[str, Check]:
 
 
 def git(folder: Path, *words: str) -> str:
-    """
+    """Run git in a folder and return its output.
+
     Raises:
-        MatrixError: git says no, or is not there.
+        MatrixError: git fails, or is not installed.
     """
     try:
         done = subprocess.run(

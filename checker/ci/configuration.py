@@ -1,7 +1,7 @@
-"""What `zabcheck check` reads: named checks, what each is to find, and what is known to differ.
+"""Read the configuration of `zabcheck check`: named checks, their expected results, and known differences.
 
-A matrix is `zabcheck.toml`, or the table `tool.zabcheck` of a `pyproject.toml`; `schema/zabcheck.schema.json` says what
-may stand in it, for editors too. What an option may be is said by the command that it is an option of.
+A matrix is `zabcheck.toml`, or the table `tool.zabcheck` of a `pyproject.toml`; `schema/zabcheck.schema.json` defines
+its keys, for editors too. The values of an option are defined by its command.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = [
 
 SCHEMAS = Path(__file__).parent / "schema"
 LARGEST = 1 << 20  # bytes of a file: far more than anybody writes
-ABOUT = ("name", "claim", "where", "story", "why", "seconds", "expect")  # what is no option
+ABOUT = ("name", "claim", "where", "story", "why", "seconds", "expect")  # keys that are not options
 SIMULATE = "simulate"
 LIVE = "live"
 NOT_OF_GOALS = ("properties", "require_witness", "keep_going", "reduction", "symbolic")
@@ -44,21 +44,21 @@ ALL = "all"
 
 
 class MatrixError(ValueError):
-    """The file is no matrix of checks: one sentence says where and why."""
+    """The file is not a matrix of checks: one sentence says where and why."""
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """What a check is to find.
+    """The expected result of a check.
 
     Attributes:
         verdict: `holds`, `violated` or `not reached`.
-        violated: every property that breaks, with the length of its shortest run (simulated: the tick); of
-            progress properties, each that is violated, with the length of the run that is shown.
-        premises: the properties whose premise has to be met, each with the depth that it is to be met at, or none;
-            None: those of all that are judged.
-        depth, states, raw, exhausted: of the exploration, where they are to be these; of a liveness check the depth of
-            the fault phase, and the states of the stable one.
+        violated: every property that is violated, with the length of its shortest run (simulated: the tick); for
+            progress properties, with the length of the run that is shown.
+        premises: the properties whose premise must be reached, each with the depth at which it is reached first, or
+            None for any; None: those of all that are judged.
+        depth, states, raw, exhausted: of the exploration, if they are expected; of a liveness check the depth of the
+            fault phase, and the states of the stable one.
         sha256: of a simulated run.
         source: where it is stated, or which independent engine found the same.
     """
@@ -76,16 +76,16 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Check:
-    """A question by name, and what is to be found.
+    """A named request, and its expected result.
 
     Attributes:
         name: of letters, digits, dots and dashes: it is part of file names.
         values: of the fields of its request, as `zabcheck.explore` and `zabcheck.simulate` take them.
-        expect: what is to be found.
-        claim, where, story: what is claimed, where, and what happens: for a gallery.
-        why: of a variant, why it breaks, or why it does no harm.
-        seconds: the CPU seconds that it took when it was last measured; 0: not measured.
-        line: of the file, where it begins; 0: not known.
+        expect: the expected result.
+        claim, where, story: for the gallery: the claim, its place in the source, and what happens.
+        why: of a variant, why it violates a property, or why it does no harm.
+        seconds: the CPU seconds that it took when it was last measured; 0 if it was not measured.
+        line: of the file, where it begins; 0 if that is not known.
     """
 
     name: str
@@ -114,15 +114,15 @@ class Check:
 
 @dataclass(frozen=True)
 class Known:
-    """Something that is known to differ, and is let pass until a day.
+    """A known difference, which is accepted until a day.
 
     Attributes:
         check: the check's name.
-        what: how it differs.
-        name: the property; empty: it is not of one.
-        depth: the length of its shortest run; None: any.
-        reason: why it is let pass.
-        until: the last day on which it is.
+        what: the kind of difference.
+        name: the property; empty if it is not about one.
+        depth: the length of its shortest run; None for any.
+        reason: why it is accepted.
+        until: the last day on which it is accepted.
     """
 
     check: str
@@ -139,9 +139,9 @@ class Matrix:
 
     Attributes:
         path: the file.
-        checks: in its order.
-        known: its baseline.
-        baseline: the file of that; None: there is none.
+        checks: in the file's order.
+        known: the known differences of its baseline.
+        baseline: the file of the baseline, or None.
     """
 
     path: Path
@@ -151,7 +151,7 @@ class Matrix:
 
 
 def default_file() -> Path:
-    """The matrix of this folder.
+    """Return the path of the matrix in the current folder.
 
     Raises:
         MatrixError: there is none.
@@ -168,23 +168,23 @@ def read_matrix(path: Path, shipped: bool = False) -> Matrix:
     """Read a matrix, with its baseline.
 
     Args:
-        shipped: it comes with the package, and tests hold it against the schema.
+        shipped: whether it comes with the package; tests check it against the schema then.
 
     Raises:
-        MatrixError: it cannot be read, or is none.
+        MatrixError: it cannot be read, or is not a matrix.
     """
     return matrix_of(table_of(path), path, shipped=shipped)
 
 
 def matrix_of(table: Mapping[str, Any], path: Path, text: str | None = None, shipped: bool = False) -> Matrix:
-    """The matrix that a file's table is.
+    """Build a matrix from the table of its file.
 
     Args:
-        text: of the file; None: it is read for the lines of the checks.
-        shipped: it is not held against the schema.
+        text: of the file; None to read it for the lines of the checks.
+        shipped: whether to skip the check against the schema.
 
     Raises:
-        MatrixError: it is none.
+        MatrixError: it is not a matrix.
     """
     if path.name == "pyproject.toml":
         table = table.get("tool", {}).get("zabcheck", {})
@@ -210,9 +210,10 @@ def matrix_of(table: Mapping[str, Any], path: Path, text: str | None = None, shi
 
 
 def table_of(path: Path) -> dict[str, Any]:
-    """
+    """Return the content of a TOML file.
+
     Raises:
-        MatrixError: the file cannot be read, or is no TOML.
+        MatrixError: the file cannot be read, or is not TOML.
     """
     try:
         return tomllib.loads(read_bytes(path, LARGEST).decode())
@@ -226,7 +227,7 @@ def table_of(path: Path) -> dict[str, Any]:
         raise MatrixError(f"{path} is no TOML: {problem}") from None
     except RecursionError:
         raise MatrixError(f"{path} is not TOML: nested too deeply") from None
-    except ValueError:  # more digits than Python reads
+    except ValueError:  # a number with more digits than Python parses
         raise MatrixError(f"{path} is not a file of checks: a number in it is too large") from None
 
 
@@ -240,9 +241,10 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def keep_schema(name: str, table: Mapping[str, Any], path: Path) -> None:
-    """
+    """Check a table against the JSON schema of a name.
+
     Raises:
-        MatrixError: the table is not what the schema of that name says: the first place where it is not.
+        MatrixError: it does not conform; the message names the first place.
     """
     from jsonschema import Draft202012Validator
 
@@ -252,7 +254,7 @@ def keep_schema(name: str, table: Mapping[str, Any], path: Path) -> None:
 
 
 def wrong_at(problem: ValidationError, table: Mapping[str, Any]) -> str:
-    """What is wrong, and in which check, in a sentence."""
+    """Return a sentence that says what is wrong, and in which check."""
     where, value = place(list(problem.absolute_path), table), problem.instance
     if problem.validator == "additionalProperties" and isinstance(value, dict):
         known = {k: v for k, v in problem.schema.get("properties", {}).items() if not v.get("deprecated")}
@@ -274,7 +276,7 @@ def wrong_at(problem: ValidationError, table: Mapping[str, Any]) -> str:
 
 
 def place(path: Sequence[str | int], table: Mapping[str, Any]) -> str:
-    """Where in a table, as the beginning of a sentence: a check by its name, or its number."""
+    """Return a place in a table, as the beginning of a sentence: a check by its name, or its number."""
     words, at = [], table
     for key in path:
         at = at[key]  # type: ignore[index]
@@ -287,7 +289,7 @@ def place(path: Sequence[str | int], table: Mapping[str, Any]) -> str:
 
 
 def lines_of(text: str) -> dict[str, int]:
-    """Where each check begins: by its name the line that says it."""
+    """Return the line of each check's name, by name."""
     out: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         key, equals, value = line.partition("=")
@@ -300,7 +302,8 @@ def lines_of(text: str) -> dict[str, int]:
 
 
 def check_of(given: Mapping[str, Any], defaults: Mapping[str, Any], path: Path, lines: Mapping[str, int]) -> Check:
-    """
+    """Build a check from its table and the defaults.
+
     Raises:
         MatrixError: what it expects contradicts itself.
     """
@@ -321,7 +324,7 @@ def check_of(given: Mapping[str, Any], defaults: Mapping[str, Any], path: Path, 
 
 @cache
 def takes(engine: str) -> frozenset[str]:
-    """The options of what answers: the keywords of its function that a check may give."""
+    """Return the options that an engine accepts: the keywords of its function that a check may contain."""
     from checker.requests.options import Exploring, Simulating
 
     keywords = Simulating.__annotations__ if engine == SIMULATE else Exploring.__annotations__
@@ -331,14 +334,14 @@ def takes(engine: str) -> frozenset[str]:
 
 
 def located(protocol: str, path: Path) -> str:
-    """A protocol as it is called from here: a file's name is from the folder of the matrix."""
+    """Return a protocol's name relative to the current folder; the matrix names a file relative to its own folder."""
     if protocol.endswith(".py") or os.sep in protocol:
         return str(path.parent / protocol)
     return protocol
 
 
 def quorums_of(value: str, path: Path, name: str) -> str:
-    """Return the text of a check's quorum system; a file's name is from the folder of the matrix.
+    """Return the text of a check's quorum system; a file's name is relative to the folder of the matrix.
 
     Raises:
         MatrixError: there is no such system.
@@ -351,9 +354,10 @@ def quorums_of(value: str, path: Path, name: str) -> str:
 
 
 def expectation(given: Mapping[str, Any], values: Mapping[str, Any]) -> Expectation:
-    """
+    """Build an expectation from its table.
+
     Raises:
-        MatrixError: it contradicts itself, or what is asked.
+        MatrixError: it contradicts itself, or the request.
     """
     verdict, violated = given["verdict"], given.get("violated", {})
     if (verdict == VIOLATED) != bool(violated):
@@ -390,9 +394,10 @@ def expectation(given: Mapping[str, Any], values: Mapping[str, Any]) -> Expectat
 
 
 def known_of(path: Path, checks: Iterable[Check]) -> tuple[Known, ...]:
-    """
+    """Read the known differences of a baseline.
+
     Raises:
-        MatrixError: it cannot be read, or is no baseline of these checks.
+        MatrixError: it cannot be read, or is not a baseline of these checks.
     """
     table, names = table_of(path), [check.name for check in checks]
     keep_schema("baseline", table, path)

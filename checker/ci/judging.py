@@ -1,4 +1,4 @@
-"""What was found held against what was to be found, and both against the baseline."""
+"""Compare results with what was expected, and the differences with the baseline."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = [
     "Difference", "Outcome", "far_ahead", "left_out", "outcome_of",
 ]  # fmt: skip
 
-# How a check ends.
+# The statuses of a check.
 AS_EXPECTED, KNOWN, DIFFERS, UNDECIDED, NOT_RUN = "as expected", "known", "DIFFERS", "no verdict", "not run"
-# How what was found differs.
+# The kinds of differences.
 YEAR = datetime.timedelta(days=366)
 NEW, VANISHED, PREMISE_LOST, CHANGED = "violated", "vanished", "premise lost", "changed"
 
@@ -27,10 +27,10 @@ class Difference:
 
     Attributes:
         what: `violated`, `vanished`, `premise lost` or `changed`.
-        says: it in a sentence.
-        name: the property; empty: it is not of one.
-        depth: of the violation; None: it is none.
-        known: why it is let pass, and until when; empty: it is not.
+        says: a sentence that describes it.
+        name: the property; empty if it is not about one.
+        depth: of the violation; None if it is not a violation.
+        known: why it is accepted, and until when; empty if it is not accepted.
     """
 
     what: str
@@ -42,14 +42,14 @@ class Difference:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a check.
+    """The outcome of a check.
 
     Attributes:
-        check: it.
+        check: the check.
         status: `as expected`, `known`, `DIFFERS`, `no verdict` or `not run`.
-        differences: in what it differs, what is known among it.
+        differences: all differences, known ones included.
         reasons: why there is no verdict, or why it was not run, a sentence each.
-        found: what was found; None: it was not run, or nothing was.
+        found: the result; None if it was not run, or there is none.
     """
 
     check: Check
@@ -60,21 +60,21 @@ class Outcome:
 
     @property
     def new(self) -> list[Difference]:
-        """The differences that are not let pass."""
+        """The differences that are not accepted by the baseline."""
         return [d for d in self.differences if not d.known]
 
 
 def left_out(check: Check, why: str) -> Outcome:
-    """A check that was not run."""
+    """Return the outcome of a check that was skipped."""
     return Outcome(check, NOT_RUN, reasons=[why])
 
 
 def outcome_of(check: Check, found: CheckFindings, baseline: Sequence[Known], today: datetime.date) -> Outcome:
-    """What became of a check.
+    """Return the outcome of a check from its result.
 
     Args:
         baseline: of all checks.
-        today: the day on which it is asked.
+        today: the day for which the baseline is read.
     """
     settled = not found.unsettled
     differences = list(all_differences(found, check.expect))
@@ -105,7 +105,7 @@ def outcome_of(check: Check, found: CheckFindings, baseline: Sequence[Known], to
 
 
 def far_ahead(baseline: Sequence[Known], today: datetime.date) -> list[str]:
-    """A warning for everything that is let pass for more than a year."""
+    """Return a warning for each difference that the baseline accepts for more than a year."""
     return [
         f"the baseline allows {k.name or k.what} of {k.check} until {k.until}, more than a year from now"
         for k in baseline
@@ -118,7 +118,7 @@ def matches(known: Known, d: Difference) -> bool:
 
 
 def gone(known: Known) -> Difference:
-    """What the baseline has and nobody found."""
+    """Return the difference for an entry of the baseline that did not occur."""
     what = f"{known.name} {known.what}" if known.name else known.what
     at = "" if known.depth is None else f" at depth {known.depth}"
     return Difference(
@@ -130,7 +130,7 @@ def gone(known: Known) -> Difference:
 
 
 def all_differences(found: CheckFindings, expect: Expectation) -> Iterator[Difference]:
-    """In what it differs for certain, however little was looked at."""
+    """Yield the differences that are certain, however little was explored."""
     yield from of_violations(found, expect)
     yield from of_premises(found, expect)
     if not found.unsettled:
@@ -152,7 +152,7 @@ def of_violations(found: CheckFindings, expect: Expectation) -> Iterator[Differe
 
 
 def vanished(found: CheckFindings, depth: int) -> bool:
-    """Whether a violation is not there for certain: all was looked at, or all as deep as it was expected."""
+    """Return whether an expected violation is certainly absent: everything was explored, or its whole depth."""
     return found.covered or found.seen_to >= depth
 
 
@@ -184,7 +184,7 @@ def of_premises(found: CheckFindings, expect: Expectation) -> Iterator[Differenc
 
 
 def lost(found: CheckFindings, name: str, wanted: int | None) -> bool:
-    """Whether a premise is not met for certain. What is broken was put to the test."""
+    """Return whether a premise is certainly not reached. The premise of a violated property counts as reached."""
     if name in found.violated or name in found.doubtful:
         return False
     return found.covered or (wanted is not None and found.seen_to >= wanted)
@@ -204,7 +204,7 @@ def of_figures(found: CheckFindings, expect: Expectation) -> Iterator[Difference
 
 
 def undecided(found: CheckFindings, expect: Expectation) -> Iterator[str]:
-    """What is expected and neither found nor refuted, as the exploration ended at a violation."""
+    """Yield a sentence on expected premises that are undecided because a violation ended the exploration."""
     left = [
         name
         for name, wanted in premises_of(found, expect)

@@ -1,4 +1,4 @@
-"""What there is to choose from: the protocols' variants, and the properties."""
+"""List what a user can choose from: the protocols' variants, and the properties."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from checker.requests.model import protocol_named
 
 __all__ = ["properties_listed", "variants_listed"]
 
-NOBODY_SAID = {True: "nothing within it", False: ""}  # of a text of somebody's own an exploration says what it breaks
+NOBODY_SAID = {True: "nothing within it", False: ""}  # for a user protocol an exploration shows the violations
 Rows = list[tuple[str, ...]]
 
 
 def variants_listed(words: Sequence[str] = (), protocol: str | None = None) -> StatedResult:
-    """Return the variants, each with what it changes, what it breaks, and within which bounds.
+    """Return the variants, each with what it changes, which property it violates, and within which bounds.
 
     Args:
         words: only those that have all of them, in any column and in any case.
-        protocol: of this one alone; None: of every one of ours.
+        protocol: only variants of this one; None for all protocols of the project.
 
     Raises:
         RequestError: there is no such protocol, or no such variant.
@@ -31,7 +31,7 @@ def variants_listed(words: Sequence[str] = (), protocol: str | None = None) -> S
     rows: Rows = []
     for chosen in [protocol_named(protocol)] if protocol is not None else PROTOCOLS.values():
         module = chosen.declared.module
-        entries = shown(known[module]) if module in known else {}  # nothing is on record of user protocols
+        entries = shown(known[module]) if module in known else {}  # nothing is recorded for user protocols
         for name, v in chosen.variants.items():
             there = entries.get(name)
             beside, given = (there.beside, there.within) if there is not None else ((), {})
@@ -47,10 +47,10 @@ def variants_listed(words: Sequence[str] = (), protocol: str | None = None) -> S
 
 
 def properties_listed(words: Sequence[str] = (), protocol: str | None = None) -> StatedResult:
-    """Return the properties, each with its source, the premise that puts it to the test, and its statement.
+    """Return the properties, each with its source, its premise, and its statement.
 
     Args:
-        words, protocol: as of `variants_listed`.
+        words, protocol: as for `variants_listed`.
 
     Raises:
         RequestError: there is no such protocol, or no such property.
@@ -72,10 +72,10 @@ def properties_listed(words: Sequence[str] = (), protocol: str | None = None) ->
 
 
 def listed(head: tuple[str, ...], rows: Rows, words: Sequence[str], what: str) -> StatedResult:
-    """Return the rows that have all of some words.
+    """Return the rows that contain all of some words.
 
     Raises:
-        RequestError: none has.
+        RequestError: no row does.
     """
     found = [row for row in rows if all(word.lower() in " ".join(row).lower() for word in words)]
     if words and not found:

@@ -1,4 +1,4 @@
-"""The outcomes of checks, or of the gallery, as one page beside the pages of their runs."""
+"""Write the outcomes of checks, or of the gallery, as one page beside the pages of their runs."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ COLOURS = {DIFFERS: "bad", AS_EXPECTED: "good", KNOWN: "good"}
 
 
 def index_of(result: CheckResult, drawn: Collection[str]) -> str:
-    """Return the page.
+    """Return the page of all outcomes.
 
     Args:
-        drawn: the names of the runs that have a page beside it.
+        drawn: the names of the runs that have a page of their own beside it.
     """
     ran = [o for o in result.outcomes if o.status != NOT_RUN]
     return (
@@ -34,7 +34,7 @@ def index_of(result: CheckResult, drawn: Collection[str]) -> str:
 
 
 def row_of(result: CheckResult, o: Outcome, drawn: Collection[str]) -> dict[str, Any]:
-    """Return what the page says of a check."""
+    """Return the row of a check on the page."""
     made = o.found
     runs = [name for name, _ in result.runs_of(o) if name in drawn]
     return {

@@ -1,4 +1,4 @@
-"""Where in a protocol's text something happened: the handler that a step of a counterexample entered."""
+"""Locate violations in a protocol's source: the handlers that the steps of a counterexample entered."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_DECORATORS = 20  # lines before the name of a function
 
 @naming_processes
 def way_to(trace: Trace) -> list[Place]:
-    """A place for each step, in order, the last being the one that breaks the property."""
+    """Return a source location for each step, in order; the last is the step that violates the property."""
     from traces.explain.names import headline
 
     out = []
@@ -36,14 +36,15 @@ def way_to(trace: Trace) -> list[Place]:
 
 
 def faulty(trace: Trace, changed: Changed) -> Place | None:
-    """Return the rule that is to blame: of a variant, the function that it puts in; else the function that a change
-    touches. Of several, the one that the run entered last.
+    """Return the location of the rule to blame: the function of a variant, or else a function that a change touches.
+
+    Of several functions, the one that the run entered last.
 
     Args:
         changed: by file, the lines that were changed.
 
     Returns:
-        Its place; None: there is no variant that is meant to be wrong, and no change is known.
+        Its place, or None if there is no variant that is meant to be wrong, and no change is known.
     """
     suspects = list(put_in(trace)) or [f for f in functions_of(trace) if is_changed(f, changed)]
     if not suspects:
@@ -57,7 +58,7 @@ def faulty(trace: Trace, changed: Changed) -> Place | None:
 
 
 def put_in(trace: Trace) -> Iterator[FunctionType]:
-    """The functions of the variants of a run that are not meant to mend anything."""
+    """Yield the functions that a run's variants replace, except those of variants that are safe or repair something."""
     variants = trace.model.protocol.variants
     for name in filter(None, trace.model.configuration.variant.split(",")):
         v = variants.get(name)
@@ -66,7 +67,7 @@ def put_in(trace: Trace) -> Iterator[FunctionType]:
 
 
 def functions_of(trace: Trace) -> Iterator[FunctionType]:
-    """The functions of a protocol's own modules."""
+    """Yield the functions of a protocol's own modules."""
     modules = {m.__name__ for m in trace.model.protocol.modules}
     text = trace.model.protocol.text
     if text is not None:
@@ -87,8 +88,10 @@ def is_changed(function: FunctionType, changed: Changed) -> bool:
 
 
 def place_of(trace: Trace, step: Step) -> Place:
-    """Where the handler of a step is: the last that it entered; where it entered none, as a fault does, the
-    protocol's text."""
+    """Return the location of the last handler that a step entered.
+
+    If it entered none, as a fault does, the location is that of the protocol's source.
+    """
     found: Place | None = None
     for name, function in handlers(trace):
         if name in entered(step):
@@ -100,13 +103,13 @@ def place_of(trace: Trace, step: Step) -> Place:
 
 
 def entered(step: Step) -> list[str]:
-    """What handlers are called that a step entered: the steps of the paper, and a message of somebody's own text."""
+    """Return the names of the handlers that a step entered: message kinds of a user protocol, steps of the paper."""
     received = [step.message.kind] if step.message is not None and step.word.row.receives else []
     return [*received, *step.label.split(", ")]
 
 
 def handlers(trace: Trace) -> Iterator[tuple[str, FunctionType]]:
-    """The functions of a text that a step may enter, by what they are called; a variant's stand for the protocol's."""
+    """Yield the functions that a step may enter, each with its handler's name; a variant's replace the protocol's."""
     program, text = trace.model.program, trace.model.protocol.text
     if text is not None:
         for kind, function in receiving(text.module).items():
@@ -118,7 +121,7 @@ def handlers(trace: Trace) -> Iterator[tuple[str, FunctionType]]:
 
 
 def receiving(module: Any) -> dict[str, FunctionType]:
-    """By kind of message the function of a text that receives it; one that receives all, by no kind."""
+    """Return by message kind the function of a module that receives it; one that receives all kinds has the key ""."""
     out = {}
     for function in vars(module).values():
         if isinstance(function, FunctionType) and hasattr(function, "receives"):

@@ -1,4 +1,4 @@
-"""What became of a matrix: one table, one sentence, one exit code, and what is wrong where."""
+"""Report the outcomes of a matrix: one table, one sentence, one exit code, and the findings with their locations."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FORMAT = 1
 HEAD = ("check", "status", "expected", "found", "depth", "states", "seconds")
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 ENDS = {DIFFERS: FAILURE, UNDECIDED: ERROR, NOT_RUN: SKIPPED}
-# What can be found beside the violation of a property, which is a rule of its own.
+# The rules of findings other than violations; each property is a rule of its own.
 RULES = {
     "vanished": "An expected, or known, violation no longer occurs.",
     "premise lost": "A premise that had to be reached is not reached: the property is no longer checked non-vacuously.",
@@ -66,10 +66,10 @@ class CheckResult(Result):
 
     Attributes:
         path: the file.
-        outcomes: in its order.
-        what: what its checks are called.
-        changed: by real path of a file, the lines that `--changed-since` says were changed.
-        warnings: what is to be said besides, a sentence each.
+        outcomes: in the file's order.
+        what: the noun for its checks.
+        changed: by real path of a file, the lines that changed according to `--changed-since`.
+        warnings: further messages, a sentence each.
     """
 
     path: Path
@@ -85,14 +85,14 @@ class CheckResult(Result):
 
     @property
     def exit_code(self) -> int:
-        """0: all that was run is as expected; 1: something differs; 3: of something there is no verdict."""
+        """0 if all that was run is as expected, 1 if something differs, 3 if there is no verdict on something."""
         if self.of(DIFFERS):
             return VIOLATED
         return NO_VERDICT if self.of(UNDECIDED) else HELD
 
     @property
     def sentence(self) -> str:
-        """What became of it, in a line."""
+        """The outcome of all checks in a line."""
         run = len(self.outcomes) - len(self.of(NOT_RUN))
         if not run:
             return f"nothing was run: {self.counted(len(self.outcomes))} skipped; {self.path}"
@@ -112,24 +112,24 @@ class CheckResult(Result):
         return plural(number, self.what)
 
     def rows(self) -> list[tuple[str, ...]]:
-        """The table, a row a check."""
+        """Return the table of outcomes, a row for each check."""
         return [row(o) for o in self.outcomes]
 
     def notes(self) -> list[str]:
-        """For each check that is not as expected, why, the counterexample's sentence with it."""
+        """Return for each check that is not as expected why, with the sentence of its counterexample."""
         return [note for o in self.outcomes for note in notes_of(o)]
 
     def folded_notes(self) -> list[str]:
-        """The notes in lines, as one part of a text; none: there are none."""
+        """Return the notes folded to lines, joined to at most one text; an empty list if there are none."""
         notes = [folded(note, others="  ") for note in self.notes()]
         return ["\n".join(notes)] if notes else []
 
     def runs(self) -> list[tuple[str, Trace]]:
-        """The counterexamples that are worth keeping, each with a name for its file."""
+        """Return the counterexamples that are worth saving, each with a name for its file."""
         return [pair for o in self.outcomes for pair in self.runs_of(o)]
 
     def runs_of(self, o: Outcome) -> list[tuple[str, Trace]]:
-        """Those of a check: to what is new."""
+        """Return the counterexamples of a check to new violations."""
         return traces_of(o, [d.name for d in o.new if d.depth is not None])
 
     def parts(self) -> Sequence[Part]:
@@ -144,7 +144,7 @@ class CheckResult(Result):
     # --- for test reports and code hosts -------------------------------------------------------------
 
     def said(self) -> Iterator[Verdict]:
-        """A case for each check: a failure where something differs, an error where there is no verdict."""
+        """Yield a verdict for each check: a failure if something differs, an error if there is no verdict."""
         for o in self.outcomes:
             says = "; ".join([*(d.says for d in o.new), *o.reasons])
             runs = "\n\n".join(c.text for c in (counterexample(o, d) for d in o.new) if c is not None and c.text)
@@ -176,7 +176,7 @@ class CheckResult(Result):
 
     @property
     def rules(self) -> Sequence[Rule]:
-        """The properties that were judged, and what else can be found."""
+        """Return the properties that were judged, and the other kinds of findings."""
         judged: dict[str, Named] = {}
         for o in self.outcomes:
             judged |= {p.name: p for p in (o.found.properties if o.found is not None else ())}
@@ -188,7 +188,7 @@ class CheckResult(Result):
 
     @cached_property
     def findings(self) -> Sequence[Finding]:
-        """One for each difference, and one for each check without a verdict."""
+        """Return one finding for each difference, and one for each check without a verdict."""
         return [finding for o in self.outcomes for finding in self.findings_of(o)]
 
     def findings_of(self, o: Outcome) -> Iterator[Finding]:
@@ -206,8 +206,11 @@ class CheckResult(Result):
             yield Finding("no verdict", "warning", says, [here], same=f"{name}/no verdict", of=name)
 
     def places(self, o: Outcome, d: Difference, here: Place) -> tuple[Place, list[Place]]:
-        """Where a difference is, and the run that leads there: of a violation the rule that is to blame, or the handler
-        of the last step where none is known; of anything else the check in its file."""
+        """Return the location of a difference, and those of the steps of the run that leads there.
+
+        A violation is located at the rule to blame, or at the handler of the last step if none is known. Any other
+        difference is located at the check in its file.
+        """
         c = counterexample(o, d)
         if c is None or c.trace is None or not c.trace.steps:
             return here, []
@@ -215,7 +218,7 @@ class CheckResult(Result):
         return faulty(c.trace, self.changed) or replace(way[-1], says=""), way
 
     def as_json(self) -> dict[str, Any]:
-        """The same for machines (docs/how-to/ci.md)."""
+        """Return the outcomes as JSON values (docs/how-to/ci.md)."""
         return {
             "format": FORMAT,
             "zabcheck": installed_version(),
@@ -241,20 +244,20 @@ def row(o: Outcome) -> tuple[str, ...]:
 
 
 def expected(e: Expectation) -> str:
-    """What is to be found, in a few words."""
+    """Return the expected result in a few words."""
     if e.violated:
         return breaks(e.violated.items())
     return "holds" if e.verdict == HOLDS else "premises not reached" if e.verdict == NOT_REACHED else e.verdict
 
 
 def breaks(found: Iterable[tuple[str, int]]) -> str:
-    """The property that breaks first, with the length of its run, and how many more there are."""
+    """Return the property that is violated first, with the length of its run, and the number of the others."""
     (name, depth), *more = sorted(found, key=lambda pair: pair[1])
     return f"{name} {depth}" + (f" and {len(more)} more" if more else "")
 
 
 def found(o: Outcome) -> str:
-    """What was found, in a few words."""
+    """Return the actual result in a few words."""
     f = o.found
     assert f is not None
     if f.violated:
@@ -313,19 +316,19 @@ def json_of(o: Outcome) -> dict[str, Any]:
 
 
 def traces_of(o: Outcome, names: Iterable[str]) -> list[tuple[str, Trace]]:
-    """The counterexamples of a check to some properties, each with a name for its file."""
+    """Return the counterexamples of a check to some properties, each with a name for its file."""
     made = o.found.counterexamples if o.found is not None else {}
     shown = [(name, made[name].trace) for name in names if name in made]
     return [(f"{o.check.name}-{name}", trace) for name, trace in shown if trace is not None]
 
 
 def statement_of(check: Check) -> str:
-    """What a check is about, in a sentence."""
+    """Return the subject of a check in a sentence."""
     return check.claim or f"{expected(check.expect)}: {check.expect.source}"
 
 
 def counterexample(o: Outcome, d: Difference) -> Counterexample | None:
-    """The counterexample to a difference, if that is a violation."""
+    """Return the counterexample to a difference if it is a violation, or None."""
     return o.found.counterexamples.get(d.name) if o.found is not None and d.depth is not None else None
 
 

@@ -1,7 +1,7 @@
-"""Asking the questions of a matrix, and sharing what can be shared between them.
+"""Run the checks of a matrix, and share work between them.
 
-Checks that ask the same of one configuration, and go on past violations, are answered by one exploration that judges
-all their properties; what is compiled is kept for the next check of the same configuration and properties.
+Checks of one configuration with the same options that go on past violations share one exploration, which judges all
+their properties. Compiled code is kept for the next check of the same configuration and properties.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ Watch = Callable[[Check], None]
 
 @dataclass(frozen=True)
 class ReadyCheck:
-    """A check, made ready to be asked.
+    """A check with its parsed request.
 
     Attributes:
-        check: it.
-        request: what is requested.
-        judged: the properties that are judged, or the goals that are asked after.
-        configuration: of the exploration; None: it is a simulated run, or asks after goals.
+        check: the check.
+        request: its request.
+        judged: the properties that are judged, or the progress properties that are checked.
+        configuration: of the exploration; None for a simulated run or a liveness check.
     """
 
     check: Check
@@ -61,7 +61,7 @@ class ReadyCheck:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Checks that have it alike are answered together."""
+        """Checks with equal keys share one exploration."""
         if not isinstance(self.request, ExploreRequest):
             return (self.check.engine, repr(self.request))
         same = replace(self.request, model=ModelRequest(), properties=())
@@ -72,10 +72,10 @@ class ReadyCheck:
 
 
 def asked_by(matrix: Matrix, checks: Iterable[Check]) -> list[ReadyCheck]:
-    """The questions, each as its command would ask it.
+    """Parse the requests of checks, each as its command would.
 
     Raises:
-        MatrixError: one is wrong, or what it expects is of no property that it judges.
+        MatrixError: one is wrong, or expects something of a property that it does not judge.
     """
     from zabspec.authoring.declaration import ConfigError
     from zabspec.language import LanguageError
@@ -115,9 +115,10 @@ def ready(check: Check) -> ReadyCheck:
 
 
 def refuse_unjudged(name: str, asked: ReadyCheck, where: str) -> None:
-    """
+    """Check that a request judges the property of a name.
+
     Raises:
-        MatrixError: no such property is checked.
+        MatrixError: it does not.
     """
     from invariants import NO_RUNTIME_ERROR
 
@@ -134,14 +135,14 @@ def refuse_unjudged(name: str, asked: ReadyCheck, where: str) -> None:
 def outcomes(
     asked: Sequence[ReadyCheck], baseline: Sequence[Known], today: datetime.date, watch: Watch | None = None
 ) -> list[Outcome]:
-    """What became of each, in their order. After Ctrl-C the rest is not run.
+    """Run checks and return the outcome of each, in their order. After Ctrl-C the rest is not run.
 
     Args:
-        today: the day that the baseline is read on.
-        watch: told of each check before it begins.
+        today: the day for which the baseline is read.
+        watch: called with each check before it begins.
 
     Raises:
-        MatrixError: a text is not what it has to be, which is seen as it is compiled.
+        MatrixError: a protocol's source is wrong in a way that only compiling it shows.
     """
     groups: dict[tuple[object, ...], list[ReadyCheck]] = {}
     for a in asked:
@@ -173,11 +174,11 @@ def outcomes(
 
 
 def answers(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[ReadyCheck, CheckFindings]]:
-    """What each of a group found.
+    """Yield the result of each check of a group.
 
     Raises:
         NoVerdict: there is no answer.
-        MatrixError: the text is wrong.
+        MatrixError: the protocol's source is wrong.
     """
     from zabspec.authoring.declaration import ConfigError
     from zabspec.language import LanguageError
@@ -194,7 +195,7 @@ def answers(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[Ready
 
 
 def found_of(request: ExploreRequest | LiveRequest | SimulateRequest) -> CheckFindings:
-    """What a check of progress properties, or a simulated run, found."""
+    """Run a liveness check or a simulation, and return its result."""
     from checker.requests import live, simulate
 
     started = time.perf_counter()
@@ -206,7 +207,7 @@ def found_of(request: ExploreRequest | LiveRequest | SimulateRequest) -> CheckFi
 
 
 def reports(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[ReadyCheck, Report]]:
-    """One exploration, and what it says to each of a group."""
+    """Run one exploration, and yield the report for each check of a group."""
     from checker.report.report import Report
     from checker.requests.counterexamples import counterexample
     from checker.requests.explore import explored
@@ -223,7 +224,7 @@ def reports(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[Ready
     request = replace(request, reduction="stuttering")  # what a check expects is counts and depths of all states
     exploration, threads, symmetry_off = explored(model, judged, limits, request, TerminalWatch(), shared.compiled)
     if exploration.error and any(len(a.names) < len(judged) for a in group):
-        # a property that one of them does not judge may be what erred, and ended it for all
+        # a property that one of them does not judge may have failed, which ended the exploration for all
         for a in group:
             yield from reports([a], shared)
         return
@@ -241,7 +242,7 @@ def reports(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[Ready
 
 
 def part_of(exploration: Exploration, judged: tuple[Property, ...]) -> Exploration:
-    """What an exploration says of some of its properties."""
+    """Restrict the result of an exploration to some of its properties."""
     from invariants import NO_RUNTIME_ERROR
 
     names = {p.name for p in judged}

@@ -1,4 +1,4 @@
-"""Which checks of a file are run, and what comes of them."""
+"""Select the checks of a file that are run, and run them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["chosen", "result_of"]
 
 
 def chosen(matrix: Matrix, only: Sequence[str], revision: str | None) -> dict[str, str]:
-    """Return the checks that are left out, each with why.
+    """Return the checks that are skipped, each with the reason.
 
     Raises:
         MatrixError: there is no such check, or no such commit.
@@ -34,10 +34,10 @@ def chosen(matrix: Matrix, only: Sequence[str], revision: str | None) -> dict[st
 
 
 def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: str = "check") -> CheckResult:
-    """Run the checks that are not left out.
+    """Run the checks that are not skipped.
 
     Raises:
-        MatrixError: a question is wrong.
+        MatrixError: a request is wrong.
     """
     asked = asked_by(matrix, [c for c in matrix.checks if c.name not in left])
     with StatusLine() as line:

@@ -1,8 +1,7 @@
-"""The gallery: the matrix that comes with the package, of what the sources claim and of what breaks it.
+"""The gallery: the matrix that comes with the package, of what the sources claim and of variants that violate it.
 
-Its entries are checks like anybody's, in `gallery/`, a file for each source. `measured.json` has the CPU
-seconds that each took when it was last measured: `docs/gallery.py` writes it, and nothing but a person writes
-what an entry expects.
+Its entries in `gallery/` are ordinary checks, a file for each source. `measured.json` has the CPU seconds that each
+took when it was last measured: `docs/gallery.py` writes it. What an entry expects is written by a person only.
 """
 
 from __future__ import annotations
@@ -33,25 +32,25 @@ __all__ = ["HEAVY", "Gallery", "GalleryResult", "gallery", "is_heavy"]
 FOLDER = Path(__file__).parent / "gallery"
 MEASURED = FOLDER / "measured.json"
 EXAMPLES = "examples"
-MANY = 30_000_000  # states: what was never measured and is expected to have more
-HEAVY = 60.0  # CPU seconds: what takes longer runs with --all, or when it is named
+MANY = 30_000_000  # states: an unmeasured entry that is expected to have more is heavy
+HEAVY = 60.0  # CPU seconds: an entry that takes longer runs only with --all, or by its name
 TITLES = {
     "dsn11": "ZAB as DSN'11 states it",
     "variants": "ZAB with one rule changed",
-    "live": "Liveness: which process starves once faults stop",
-    "networks": "ZAB over other channels than its own",
-    "ladis08": "ZAB as LADIS 2008 states it",
+    "live": "Liveness: which processes make progress once faults stop",
+    "networks": "ZAB over channels weaker than the papers assume",
+    "ladis08": "ZAB as LADIS'08 describes it",
     "takeover": "When a new leader takes over",
     "tree": "A replicated tree above the broadcast",
-    "db19": "The node of the db-19 lab",
-    "examples": "Protocols in one file",
+    "db19": "The lab db-19",
+    "examples": "Single-file protocols",
     "others": "Other broadcast protocols",
 }
 
 
 @dataclass(frozen=True)
 class Gallery:
-    """The entries.
+    """The entries of the gallery.
 
     Attributes:
         matrix: all of them.
@@ -62,12 +61,12 @@ class Gallery:
     groups: dict[str, tuple[str, ...]]
 
     def named(self, names: Iterable[str], source: str = "", heavy: bool = False) -> dict[str, str]:
-        """What is left out where some are asked for, each with why.
+        """Return the entries to skip when some are selected, each with the reason.
 
         Args:
-            names: of entries, or of groups; none: all.
+            names: of entries, or of groups; without any, all.
             source: a word of what an entry cites, or of where it is claimed.
-            heavy: those too that take long.
+            heavy: whether to include those that take long.
 
         Raises:
             MatrixError: there is nothing of that name, or no entry of that source.
@@ -80,7 +79,7 @@ class Gallery:
                 raise MatrixError(f"the gallery has no entry {name!r}{hint}")
             wanted |= {name} if name in entries else set(self.groups[name])
         one_by_one = {name for name in names if name in entries}
-        out = {name: "another entry was requested" for name in entries if names and name not in wanted}
+        out = {name: "another was asked for" for name in entries if names and name not in wanted}
         if source:
             cited = {c.name for c in entries.values() if source.lower() in f"{c.expect.source} {c.where}".lower()}
             if not cited - out.keys():
@@ -95,16 +94,16 @@ class Gallery:
 
 
 def is_heavy(c: Check) -> bool:
-    """Whether an entry takes more than a minute of a core."""
+    """Return whether an entry takes more than a minute of a core."""
     return c.seconds > HEAVY or (not c.seconds and (c.expect.states or 0) > MANY)
 
 
 @cache
 def written() -> Mapping[str, tuple[Check, ...]]:
-    """The entries by the name of their file, as they are written there.
+    """Return the entries as they are written, by the name of their file.
 
     Raises:
-        MatrixError: they are not there as they were made.
+        MatrixError: a file of the package is damaged.
     """
     paths = {name: FOLDER / f"{name}.toml" for name in TITLES}
     return {name: read_matrix(path, shipped=True).checks for name, path in paths.items() if path.is_file()}
@@ -112,17 +111,17 @@ def written() -> Mapping[str, tuple[Check, ...]]:
 
 @cache
 def measured() -> Mapping[str, float]:
-    """The CPU seconds that each entry took when it was last measured, by its name."""
+    """Return the CPU seconds that each entry took when it was last measured, by its name."""
     content = json.loads(MEASURED.read_text(encoding="utf-8")) if MEASURED.is_file() else {}
     return {name: float(seconds) for name, seconds in content.items()}
 
 
 @cache
 def gallery() -> Gallery:
-    """The entries that come with the package.
+    """Return the entries that come with the package, with their stories and costs.
 
     Raises:
-        MatrixError: they are not there as they were made.
+        MatrixError: a file of the package is damaged.
     """
     checks: list[Check] = []
     groups = {}
@@ -139,7 +138,7 @@ def gallery() -> Gallery:
 
 
 def shipped(check: Check, seconds: float) -> Check:
-    """An entry, its protocol where the package has it."""
+    """Return an entry with the path of its protocol in the installed package, and its cost in CPU seconds."""
     protocol = str(check.values["protocol"])
     inside = str(FOLDER / EXAMPLES) + os.sep
     if protocol.startswith(inside):
@@ -148,19 +147,20 @@ def shipped(check: Check, seconds: float) -> Check:
 
 
 def of_variant(c: Check) -> tuple[str, str]:
-    """The protocol and the variant of an entry."""
+    """Return the protocol and the variant of an entry."""
     return str(c.values["protocol"]), str(c.values.get("variant", ""))
 
 
 def told(c: Check, reasons: Mapping[tuple[str, str], str]) -> str:
-    """The story of an entry that has none of its own: what the variant changes, and why that matters; of one that goes
-    on where another has found something, why that is so.
+    """Return a story for an entry without one: what its variant changes, and why that matters.
+
+    For an entry that explores on past a violation that another entry records, it says why.
 
     Args:
         reasons: by protocol and variant.
 
     Raises:
-        MatrixError: nobody says why.
+        MatrixError: no reason is recorded.
     """
     protocol, name = of_variant(c)
     variant = PROTOCOLS[protocol].variants.get(name) if protocol in NAMES else None
@@ -168,17 +168,21 @@ def told(c: Check, reasons: Mapping[tuple[str, str], str]) -> str:
         raise MatrixError(f"the gallery has no story of {c.name}")
     why = reasons[protocol, name]
     if not c.why:
-        first = f"`{name}` explored past the claim of the proof that is violated first: {why}."
-        return f"{first} In the larger budget the property that the claim guarded is violated too."
+        first = f"`{name}` explored further, past the claim of the proof that is violated first: {why}."
+        return f"{first} In the larger budget the properties that the claim guards are violated after it."
     broken = c.expect.verdict == VIOLATED
     changed, matters = ("changed", "What goes wrong") if broken else ("read otherwise", "Why it does no harm")
     changed, matters = ("repaired", "Why") if variant.repairs else (changed, matters)
-    left = " The other rules still violate the same properties." if variant.repairs and broken else ""
+    left = " The other rules still violate what they violated before." if variant.repairs and broken else ""
     return f"The rule {changed}: {' '.join(variant.summary.split())}. {matters}: {why}.{left}"
 
 
 def examples() -> Path:
-    """The folder of the examples: beside the packages, or where the installation put it."""
+    """Return the folder of the examples: beside the packages, or where the installation put it.
+
+    Raises:
+        MatrixError: the examples are not installed.
+    """
     beside = Path(__file__).parents[2] / EXAMPLES
     bases = [Path(sysconfig.get_path("data")), Path(site.getuserbase())]
     for folder in (beside, *(base / "share" / "doc" / "zabcheck" / EXAMPLES for base in bases)):
@@ -191,7 +195,7 @@ def examples() -> Path:
 
 
 class GalleryResult(CheckResult):
-    """What became of the entries, told as a gallery: claim and place with each."""
+    """The outcomes of gallery entries, with the claim and place of each."""
 
     def parts(self) -> Sequence[Part]:
         run = [o for o in self.outcomes if o.status != NOT_RUN]
@@ -202,11 +206,11 @@ class GalleryResult(CheckResult):
         return [folded(self.sentence, others="  "), *blocks, *self.folded_notes()]
 
     def runs_of(self, o: Outcome) -> list[tuple[str, Trace]]:
-        """Of what was run every counterexample: to be seen is what an entry is for."""
+        """Return every counterexample of an entry that was run: an entry exists to show it."""
         return traces_of(o, o.found.counterexamples) if o.found is not None else []
 
     def one(self, o: Outcome) -> list[str]:
-        """One entry: its story, what was found, and the run that shows it."""
+        """Return one entry: its story, its result, and the run that shows it."""
         c = o.check
         parts = [
             folded(self.sentence, others="  "),
@@ -221,7 +225,7 @@ class GalleryResult(CheckResult):
 
 
 def block(o: Outcome) -> str:
-    """An entry in a few lines: name and status, claim and place, expected and found with its figures."""
+    """Return an entry in a few lines: name and status, claim and place, expected and actual result with its figures."""
     _, where, wanted, there, steps, states, seconds, status = row(o)
     figures = ", ".join(f"{n} {unit}" for n, unit in ((steps, "steps"), (states, "states"), (seconds, "s")) if n)
     lines = [f"{o.check.name}  {status}", folded(f"{o.check.claim} [{where}]", "  ", "  ")]
@@ -230,7 +234,7 @@ def block(o: Outcome) -> str:
 
 
 def row(o: Outcome) -> tuple[str, ...]:
-    """An entry's name, where it is claimed, expected, found, steps, states, seconds and status."""
+    """Return an entry's name, where it is claimed, expected, found, steps, states, seconds and status."""
     c, f = o.check, o.found
     if f is None:
         last = f"({c.seconds:.0f})" if c.seconds else ""
@@ -241,7 +245,7 @@ def row(o: Outcome) -> tuple[str, ...]:
 
 
 def listed(entries: Sequence[Check], groups: dict[str, tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """What there is, a row an entry."""
+    """Return the list of entries, a row for each."""
     group = {name: key for key, names in groups.items() for name in names}
     rows: list[tuple[str, ...]] = []
     for c in entries:

@@ -1,4 +1,4 @@
-"""The summary of a step of GitHub Actions: what became of a matrix, in Markdown."""
+"""Write the summary of a step of GitHub Actions: the outcomes of a matrix, in Markdown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LARGEST_SUMMARY = 900_000  # bytes: GitHub takes 1 MiB of a step
 
 
 def summary(result: CheckResult) -> str:
-    """The summary of a step, in Markdown: the sentence, the table, and of each new violation why, and its picture."""
+    """Return the summary in Markdown: the sentence, the table, and for each new violation why, with its picture."""
     from traces import to_mermaid
 
     lines = [f"## zabcheck: {cell(result.sentence)}", "", f"| {' | '.join(HEAD)} |"]

@@ -1,5 +1,7 @@
-"""What is expected of the variants of the project's protocols: of each, what the first entry of the gallery that
-explores it says."""
+"""The recorded expectations of the project's protocol variants.
+
+For each variant they are those of the first entry of the gallery that explores it.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,12 @@ from zabspec.model import Configuration
 __all__ = ["Shown", "shown", "taken"]
 
 ORDER = {p.name: k for k, p in enumerate(PROPERTIES)}
-NAMED = ("protocol", "variant")  # the fields of a configuration that say of what it is
+NAMED = ("protocol", "variant")  # the fields of a configuration that identify the model
 
 
 @dataclass(frozen=True)
 class Shown:
-    """Where a variant is shown, and what is expected there.
+    """The configuration in which a variant is shown, and what is expected there.
 
     Attributes:
         variant: its name.
@@ -33,52 +35,54 @@ class Shown:
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """The variants that are taken with it."""
+        """The variants that the entry combines with it."""
         return tuple(name for name in taken(self.check) if name != self.variant)
 
     @property
     def within(self) -> Mapping[str, Any]:
-        """The fields of a configuration that say how large it is, in their order."""
+        """The fields of a configuration that bound its size, in their order."""
         given = self.check.values
         return {f.name: given[f.name] for f in fields(Configuration) if f.name in given and f.name not in NAMED}
 
     @property
     def configuration(self) -> Configuration:
-        """The one that it is shown in."""
+        """The configuration that the variant is shown in."""
         return Configuration(self.check.values["protocol"], ",".join(taken(self.check)), **self.within)
 
     @property
     def base(self) -> Configuration:
-        """The same of the protocol itself."""
+        """The same configuration for the protocol without the variant."""
         return Configuration(self.check.values["protocol"], **self.within)
 
     @cached_property
     def breaks(self) -> Mapping[str, int]:
-        """The properties that break, with the lengths of their shortest counterexamples: by these, and then in the
-        order of `invariants.PROPERTIES`."""
+        """The violated properties, with the lengths of their shortest counterexamples.
+
+        They are sorted by length, then in the order of `invariants.PROPERTIES`.
+        """
         found = self.check.expect.violated
         return {name: found[name] for name in sorted(found, key=lambda name: (found[name], ORDER[name]))}
 
     @property
     def depth(self) -> int:
-        """Return the length of the shortest counterexample, or 0."""
+        """The length of the shortest counterexample, or 0."""
         return min(self.breaks.values(), default=0)
 
     @property
     def why(self) -> str:
-        """Why it breaks, or why it does no harm; empty: its story says so."""
+        """Why it violates a property, or why it does no harm; empty if the entry's story says so."""
         return self.check.why
 
 
 def taken(check: Check) -> list[str]:
-    """The variants of a check, those that repair a rule last."""
+    """Return the variants of a check, those that repair a rule last."""
     given = f"{check.values.get('variant', '')},{check.values.get('repair', '')}"
     return [name for name in given.split(",") if name]
 
 
 @cache
 def shown(protocol: str) -> Mapping[str, Shown]:
-    """By the names of a protocol's variants where each is shown.
+    """Return by the names of a protocol's variants where each is shown.
 
     Args:
         protocol: one of this project, by its name.

@@ -1,4 +1,4 @@
-"""`zabcheck audit`: did a ZooKeeper ensemble keep ZAB's promises? Read from its servers' directories."""
+"""`zabcheck audit`: check from its servers' directories whether a ZooKeeper ensemble kept ZAB's promises."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Examples:
   zabcheck audit --diff server1 server2
   zabcheck audit --logs zk1.log zk2.log zk3.log
 """
-ANEW = 100  # looks, of which one reads everything again
+ANEW = 100  # rounds, one of which reads everything again
 
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
@@ -150,8 +150,8 @@ def report_of(request: AuditRequest, found: Audit) -> AuditReport:
 def watched(request: AuditRequest, every: float, files: Mapping[str, Path], as_json: bool) -> Answer:
     """Audit every so many seconds until interrupted, or until there is a violation or no verdict.
 
-    A JSON line, or a line of text, each time, which is an answer of its own. What was read is not read again but each
-    hundredth time: damage that comes to old bytes is found then.
+    Each round writes a JSON line, or a line of text, as an answer of its own. What was read before is read again only
+    in every hundredth round, which then detects damage to old bytes.
     """
     before: Audit | None = None
     looks = 0
@@ -178,7 +178,7 @@ def watched(request: AuditRequest, every: float, files: Mapping[str, Path], as_j
 
 
 def news(now: Audit, before: Audit | None) -> str:
-    """A line, and what was not there before; before it, whenever the verdict is another, whether data is in danger."""
+    """Return the lines of a round: a headline if the verdict changed, a line with the time, and the new findings."""
     from checker.report import audit as report
     from traces.zookeeper.findings import NOTE
 

@@ -1,4 +1,4 @@
-"""`zabcheck audit --logs`: text logs of servers as a history of phases, judged by the properties of histories."""
+"""`zabcheck audit --logs`: build a history of phases from servers' text logs, and judge it."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ DRAWN = ("html", "svg", "png")
 
 
 def judged_logs(request: AuditLogsRequest, outputs: Mapping[str, Path | None], as_json: bool) -> Answer:
-    """Read and judge.
+    """Read text logs and judge their history.
 
     Args:
-        outputs: by their kind the files that are drawn.
+        outputs: the files to draw, by their format.
     """
     report = answer(request)
     return publish(report, as_json, more=pictures(report, outputs))
 
 
 def pictures(report: LogsReport, outputs: Mapping[str, Path | None]) -> list[tuple[Path, bytes]]:
-    """Return the pictures that were asked for.
+    """Return the pictures that the flags request.
 
     Raises:
-        UsageError: what makes a PNG is not installed.
+        UsageError: a PNG is requested, and the package that makes one is not installed.
     """
     if not any(outputs.values()):
         return []

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["bmc"]
 
-# What may stand beside --from, whose trace has the configuration.
+# Options that go with --from, whose trace has the configuration.
 BESIDE_FROM = (
     "depth",
     "source",
@@ -102,7 +102,7 @@ def bmc(**flags: Any) -> tuple[BoundedReport, Files]:
 
 
 def request_of_flags(**flags: Any) -> BmcRequest:
-    """Return the request that the flags make.
+    """Build the request from the flags.
 
     Raises:
         UsageError, RequestError: two flags contradict each other, or a value is wrong.
@@ -117,9 +117,10 @@ def request_of_flags(**flags: Any) -> BmcRequest:
 
 
 def refuse_beside_from() -> None:
-    """
+    """Check that no flag sets what the trace of --from already determines.
+
     Raises:
-        UsageError: a flag names what the trace of --from has.
+        UsageError: one does.
     """
     context = click.get_current_context()
     for p in context.command.params:
@@ -129,7 +130,7 @@ def refuse_beside_from() -> None:
 
 
 def line(status: StatusLine) -> Callable[[int, float], None]:
-    """Return what shows progress while z3 works."""
+    """Return a function that shows progress while z3 works."""
 
     def show(rounds: int, spent: float) -> None:
         if status.due():

@@ -1,4 +1,4 @@
-"""`zabcheck check`: a matrix of named checks, each held against what it is to find."""
+"""`zabcheck check`: run a matrix of named checks, and compare each with its expected result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CheckOutputs", "answer_of", "check", "file_options", "for_machines"]
 
-INDEX = {"check": "checks.html", "entry": "gallery.html"}  # the page of all, by what they are called
+INDEX = {"check": "checks.html", "entry": "gallery.html"}  # the page of all checks, by what they are called
 
 EXAMPLES = """\b
 Examples:
@@ -34,7 +34,7 @@ Examples:
 
 @dataclass(frozen=True)
 class CheckOutputs:
-    """What the result of `zabcheck check` is written to.
+    """The outputs of `zabcheck check`.
 
     Attributes:
         files: by format.
@@ -50,7 +50,7 @@ class CheckOutputs:
 
     @staticmethod
     def of(flags: Mapping[str, Any]) -> CheckOutputs:
-        """Return what flags ask for.
+        """Return the outputs that the flags request.
 
         Raises:
             RequestError, UsageError: two outputs contradict each other, or one cannot be written.
@@ -65,7 +65,7 @@ class CheckOutputs:
 
 
 def file_options(command: Any) -> Any:
-    """The options that say where else the answer goes."""
+    """Add the options that name further outputs to a command."""
     for option in (
         click.option(
             "--traces", type=PATH, metavar="DIR", help="Save the runs of new violations in this folder, to be replayed."
@@ -99,7 +99,8 @@ def check(file: Path | None, only: tuple[str, ...], changed_since: str | None, *
     """Run the checks of zabcheck.toml and compare the results with its expectations.
 
     Exit codes: 0 all as expected; 1 something differs: a new violation, one that vanished, a premise no longer reached,
-    a changed figure; 2 the file or the request is wrong; 3 some check has no verdict."""
+    a changed figure; 2 the file or the request is wrong; 3 some check has no verdict.
+    """
     return for_machines(lambda: checked(file, only, changed_since, outputs), outputs["as_json"])
 
 
@@ -107,7 +108,7 @@ def checked(file: Path | None, only: Sequence[str], changed_since: str | None, o
     """Run the checks of a file.
 
     Raises:
-        RequestError, UsageError: the file or the question is wrong.
+        RequestError, UsageError: the file or the request is wrong.
     """
     from checker.ci.changed import changed_lines
     from checker.ci.configuration import MatrixError, default_file, read_matrix
@@ -128,7 +129,7 @@ def checked(file: Path | None, only: Sequence[str], changed_since: str | None, o
 
 
 def answer_of(result: CheckResult, outputs: CheckOutputs) -> Answer:
-    """Return the answer, for everywhere it is wanted; runs are saved."""
+    """Return the answer for every requested output; runs are saved."""
     from checker.ci.summary import summary
     from checker.report.formats.github import annotation_lines, summary_file
 
@@ -144,7 +145,7 @@ def answer_of(result: CheckResult, outputs: CheckOutputs) -> Answer:
 
 
 def saved(result: CheckResult, outputs: CheckOutputs) -> tuple[Files, list[str]]:
-    """Save the runs worth keeping as traces; return the pages that draw them, and what went wrong."""
+    """Save the runs worth keeping as traces; return the pages that draw them, and what failed."""
     from checker.ci.page import index_of
     from traces import TraceError, write_trace
     from traces.pictures import to_html
@@ -165,7 +166,7 @@ def saved(result: CheckResult, outputs: CheckOutputs) -> tuple[Files, list[str]]
 
 
 def for_machines(work: Callable[[], Answer], wanted: bool) -> Answer:
-    """Return an answer; under --json, of what is wrong with the request, too.
+    """Return an answer; with --json, also one that reports a wrong request.
 
     Raises:
         ClickException, RequestError: the request is wrong, and --json is not given.

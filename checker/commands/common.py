@@ -1,4 +1,4 @@
-"""What every command shares: how it ends, what it says, and how it checks what it is given."""
+"""Parts that all commands share: the command group, and the checks of option values."""
 
 from __future__ import annotations
 
@@ -52,17 +52,18 @@ __all__ = [
 CLOSED = Answer(WRONG, notes=["stdout is closed: the result cannot be written"])
 FOLDER = Path(__file__).parent  # of subcommands
 EXPLORE = "explore"  # what `zabcheck` does without a command
-LONGEST = 1000  # characters of a command's sentence, which is never cut
-MARK = "\n@click.command("  # a file that has it has a command of its name
+LONGEST = 1000  # characters of a command's sentence, so that it is never cut
+MARK = "\n@click.command("  # a file with this text has a command of its name
 
 
 class Commands(click.Group):
-    """The group, with the house's ways to end: one sentence for an error, silence where nobody
-    reads on, and no traceback for Ctrl-C. A subcommand is imported when it is asked for.
+    """The command group: ends with one sentence for an error, silence for a closed reader, no traceback for Ctrl-C.
+
+    A subcommand is imported when it is invoked.
 
     Args:
-        groups: the subcommands in the order of `--help`, by what they are for, each with its module in
-            `checker.commands`. Another is found by lying there, in a file of its name.
+        groups: the subcommands in the order of `--help`, by purpose, each with its module in `checker.commands`. A
+            further subcommand is any file there, by its name.
     """
 
     def __init__(self, *args: Any, groups: Mapping[str, Mapping[str, str]], **settings: Any) -> None:
@@ -78,7 +79,7 @@ class Commands(click.Group):
         return answered_by(super().get_help_option(ctx), ctx.get_help, long=True)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands, which a new reader looks for, and behind them the many options."""
+        """Write the commands, which a new reader looks for, and then the many options."""
         names = self.list_commands(ctx)
         groups = {**self.groups, "Others": [name for name in names if name not in self.lazy]}
         for title, group in groups.items():
@@ -93,20 +94,20 @@ class Commands(click.Group):
         name = cmd_name.replace("-", "_")
         module = self.lazy.get(cmd_name, name)
         full = f"{__package__}.{module}"
-        if full not in sys.modules and f"{module}.py" not in os.listdir(FOLDER):  # a name may be no file's, or too long
+        if full not in sys.modules and f"{module}.py" not in os.listdir(FOLDER):  # a name that no file may have
             return None
         found = getattr(import_module(full), name, None)
         return found if isinstance(found, click.Command) else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         refuse_words(ctx, args)
-        at = self.begins_command(ctx, args)  # whose words it reads itself
+        at = self.begins_command(ctx, args)  # which parses its own words
         args = current_flags(self, "zabcheck", [*own_budgets(self, args[:at]), *args[at:]])
         refuse_repeats(self, ctx, args)
         return super().parse_args(ctx, args)
 
     def begins_command(self, ctx: click.Context, args: Sequence[str]) -> int:
-        """Where the words of a command begin; without one, behind all words."""
+        """Return the index of the word that names the command; without one, the number of words."""
         valued = {flag for p in self.params if isinstance(p, click.Option) and not p.is_flag for flag in p.opts}
         for at, word in enumerate(args):
             if not word.startswith("-") and (at == 0 or args[at - 1] not in valued):
@@ -125,7 +126,7 @@ class Commands(click.Group):
             raise click.UsageError(f"there is no command {name!r}{hint}", ctx)
         return super().resolve_command(ctx, [name, *args[1:]])
 
-    # click writes an empty line of its own for an interrupt that reaches it
+    # click would write an empty line for an interrupt
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:
         try:
@@ -140,7 +141,7 @@ class Commands(click.Group):
             raise NoVerdict(INTERRUPTED) from None
 
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
-        """Run the command; ends the process."""
+        """Run the command and end the process."""
         extra["standalone_mode"] = False
         words = list(sys.argv[1:] if args is None else args)
         handler, work = SignalHandler(), super().main
@@ -165,10 +166,10 @@ class Commands(click.Group):
 
 
 def answered_by(option: click.Option | None, text: Callable[[], str], long: bool = False) -> click.Option | None:
-    """Return an option whose text is an answer as any other; click would write it at once.
+    """Return an option whose text is an answer like any other; click would write it at once.
 
     Args:
-        long: a terminal that is too small for it has a pager.
+        long: whether a pager shows it on a terminal that is too small.
     """
 
     def show(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -181,9 +182,10 @@ def answered_by(option: click.Option | None, text: Callable[[], str], long: bool
 
 
 def refuse_words(ctx: click.Context, args: Sequence[str]) -> None:
-    """
+    """Check that every word of the command line is text.
+
     Raises:
-        UsageError: a word of the command is no text: a lone surrogate, which bytes that are not UTF-8 become, or NUL.
+        UsageError: a word has a lone surrogate, which bytes that are not UTF-8 become, or NUL.
     """
     for word in args:
         if "\0" in word or any("\ud800" <= c <= "\udfff" for c in word):
@@ -191,10 +193,10 @@ def refuse_words(ctx: click.Context, args: Sequence[str]) -> None:
 
 
 def refuse_repeats(command: click.Command, ctx: click.Context, args: list[str]) -> None:
-    """Two values for one option contradict each other.
+    """Check that no option that takes one value is given twice.
 
     Raises:
-        UsageError: an option that takes one value is given twice.
+        UsageError: one is.
     """
     given = command.make_parser(ctx).parse_args(list(args))[2]
     for parameter in given:
@@ -204,7 +206,7 @@ def refuse_repeats(command: click.Command, ctx: click.Context, args: list[str]) 
 
 
 def own_budgets(command: click.Command, args: Sequence[str]) -> list[str]:
-    """The words of a command, a flag for a budget that somebody's own protocol declares said as `--budget NAME=N`."""
+    """Return a command's words with flags for budgets that a user protocol declares rewritten to `--budget NAME=N`."""
     known = {flag for p in command.params for flag in p.opts}
     words = [part for word in args for part in ([word] if not word.startswith("--") else word.split("=", 1))]
     places = [k for k, word in enumerate(words[:-1]) if word == "--protocol"]
@@ -243,14 +245,14 @@ class Subcommand(click.Command):
 
 
 def current_flags(command: click.Command, name: str, args: Sequence[str]) -> list[str]:
-    """Return the words of a command, with the new names of flags that have another one."""
+    """Return the words of a command with flags that were renamed under their new names."""
     options = {flag: p for p in command.params if isinstance(p, click.Option) for flag in p.opts}
 
     def takes_value(flag: str, following: str) -> bool:
         option = options.get(flag)
         if option is None or option.is_flag or option.count:
             return False
-        optional = option.flag_value is not None  # `[FILE]`: the next flag is none
+        optional = option.flag_value is not None  # `[FILE]`: the next flag is not its value
         return not (optional and following.startswith("-"))
 
     return current_arguments(name, args, takes_value, only_first=isinstance(command, click.Group))
@@ -271,7 +273,7 @@ VERSION = click.option(
 
 
 def at_least(least: int) -> Callable[[click.Context, click.Parameter, int | None], int | None]:
-    """Checks a whole number; errors name the option."""
+    """Return a callback that checks the lower limit of a whole number; its error names the option."""
 
     def check(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
         if value is not None and value < least:
@@ -287,14 +289,14 @@ def size(ctx: click.Context, param: click.Parameter, value: str | None) -> int |
 
 
 def seconds(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    """A time that can be waited for."""
+    """Check that an option's value is a finite number of seconds above 0."""
     if value is not None and not (math.isfinite(value) and value > 0):
         raise click.UsageError(f"{param.opts[0]} must be a number of seconds above 0, not {value:g}", ctx)
     return value
 
 
 def quorums(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    """The text of the quorum system that a flag names: the file is read here, and not again."""
+    """Return the text of the quorum system that a flag names; this is the only time the file is read."""
     from checker.requests.quorum_system import quorums_given
 
     try:
@@ -304,7 +306,7 @@ def quorums(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 
 class LocalPath(click.Path):
-    """A file or folder of this machine."""
+    """A file or folder on this machine."""
 
     name = "path"
 
@@ -322,7 +324,7 @@ PATH = LocalPath()
 
 
 class PathOrAddress(LocalPath):
-    """A file or folder of this machine, or an address; whether one can be used there says the request."""
+    """A file or folder on this machine, or an address; the request checks whether an address can be used."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
@@ -335,10 +337,10 @@ PATH_OR_ADDRESS = PathOrAddress()
 
 
 class InputPath(LocalPath):
-    """A file that a command reads. What no reader could use is refused here, before anything waits for it.
+    """A file that a command reads. A file that nothing could read is refused here, before anything waits for it.
 
     Args:
-        folder: a folder is read as well.
+        folder: whether a folder is accepted as well.
     """
 
     def __init__(self, folder: bool = False) -> None:
@@ -353,7 +355,7 @@ class InputPath(LocalPath):
             with opened(path, pipes=True):
                 return path
         except Unreadable as problem:
-            if problem.errno == errno.ENOENT:  # the command says what it looked for
+            if problem.errno == errno.ENOENT:  # the command reports what is missing
                 return path
             raise click.UsageError(f"cannot read {path}: {problem}", ctx) from None
 
@@ -364,12 +366,12 @@ INPUT, INPUT_OR_FOLDER = InputPath(), InputPath(folder=True)
 def budget_options(
     given: Mapping[str, int] | None = None, note: str = ""
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A flag for every budget there is.
+    """Return a decorator that adds a flag for every budget to a command.
 
     Args:
-        given: flags for these alone, with how much there is of each unless one says; none: for all, as the
-            protocol, or its world, has them.
-        note: what the help of each says instead of how much there is.
+        given: flags for only these, with their default amounts; None for all, with the amounts that the protocol, or
+            its world, has.
+        note: replaces the default amount in the help of each.
     """
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,7 +1,7 @@
-"""Complete the words of a command line in a shell: `zabcheck completion` prints the script that asks.
+"""Complete the words of a command line in a shell: `zabcheck completion` prints the script that requests candidates.
 
-Values are those of the protocol on the line. A line that is not finished never ends with an error, and nothing
-is written but the candidates.
+Candidate values are those of the protocol on the line. An unfinished line never causes an error, and nothing but the
+candidates is written.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
     "zookeeper_releases", "zookeeper_variants",
 ]  # fmt: skip
 
-ASKED = "_ZABCHECK_COMPLETE"  # the environment variable by which a shell asks, as click names it
+ASKED = "_ZABCHECK_COMPLETE"  # the environment variable by which a shell requests candidates, as click names it
 SHELLS = ("bash", "zsh", "fish")
 
 Completed = list["CompletionItem"]
@@ -36,7 +36,8 @@ Completer = Callable[[click.Context, click.Parameter, str], Completed]
 
 
 def shell_named(name: str, command: click.Command) -> ShellComplete:
-    """
+    """Return click's completion for the shell of a name.
+
     Raises:
         UsageError: there is no such shell.
     """
@@ -49,7 +50,7 @@ def shell_named(name: str, command: click.Command) -> ShellComplete:
 
 
 def script(name: str, command: click.Command) -> Answer:
-    """Return the script that a shell reads.
+    """Return the completion script of a shell.
 
     Raises:
         UsageError: there is no such shell.
@@ -61,7 +62,7 @@ def script(name: str, command: click.Command) -> Answer:
 
 
 def candidates(command: click.Command) -> Answer:
-    """Return what may stand where the cursor is, for the shell that asks by `ASKED`."""
+    """Return the candidates for the word at the cursor, for the shell that requests them through `ASKED`."""
     name, _, instruction = os.environ.get(ASKED, "").partition("_")
     try:
         shell = shell_named(name, command)
@@ -71,18 +72,18 @@ def candidates(command: click.Command) -> Answer:
             return Answer(HELD)
         with contextlib.redirect_stdout(io.StringIO()):  # a protocol's source may print
             text = shell.complete()
-    except Exception:  # the line is not finished: what is wrong with it is told once it is
+    except Exception:  # the line is unfinished: its mistakes are reported once it is run
         return Answer(HELD)
     return Answer(HELD, [text] if text else [])
 
 
 def choice(names: Callable[[click.Context], Iterable[str]], commas: bool = False, files: str = "") -> Completer:
-    """Complete one of some names.
+    """Return a callback that completes one of some names.
 
     Args:
-        names: which there are, given the rest of the line.
-        commas: several stand in one word, with commas between them.
-        files: what stands there may be a `file` or a `dir` as well.
+        names: returns the names, given the rest of the line.
+        commas: whether one word may hold several, with commas between them.
+        files: whether a `file` or a `dir` is possible as well.
     """
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> Completed:
@@ -91,7 +92,7 @@ def choice(names: Callable[[click.Context], Iterable[str]], commas: bool = False
         before, comma, last = incomplete.rpartition(",") if commas else ("", "", incomplete)
         taken = before.split(",")
         out = [CompletionItem(before + comma + n) for n in names(ctx) if n.startswith(last) and n not in taken]
-        # the shells take files where no name fits, if that is asked for first
+        # the shells complete files if no name fits, if that is requested first
         return [CompletionItem(incomplete, type=files), *out] if files else out
 
     return complete
@@ -163,7 +164,7 @@ def of_docs(ctx: click.Context) -> Iterable[str]:
 
 
 def zookeeper() -> Protocol:
-    """Return the protocol of the commands that are of ZooKeeper alone."""
+    """Return the protocol of the commands that are only for ZooKeeper."""
     from zabspec.protocols.registry import PROTOCOLS
 
     return PROTOCOLS["zookeeper"]

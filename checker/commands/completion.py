@@ -1,4 +1,4 @@
-"""`zabcheck completion`: what a shell reads to complete the words of a command."""
+"""`zabcheck completion`: print the script with which a shell completes the words of a command."""
 
 from __future__ import annotations
 

@@ -11,13 +11,15 @@ import click
 
 from checker.commands import completing
 from checker.commands import shared_options as shared
-from checker.commands.common import INPUT, PATH, Subcommand, at_least
+from checker.commands.common import INPUT_OR_FOLDER, PATH, Subcommand, at_least
 from checker.commands.publishing import published
 from checker.report.conformed import conformed_result, recorded_result
+from checker.report.conformed_logs import logs_conformed_result
 from checker.report.progress import StatusLine
 from checker.requests.chaos import ChaosRequest
 from checker.requests.chaos import answer as run
 from checker.requests.conform import Conforming, ConformRequest, answer
+from checker.requests.conform_logs import answer_logs
 
 if TYPE_CHECKING:
     from checker.report.result import StatedResult
@@ -26,7 +28,7 @@ __all__ = ["chaos", "conform"]
 
 
 @click.command(cls=Subcommand)
-@click.argument("record", type=INPUT)
+@click.argument("record", type=INPUT_OR_FOLDER)
 @shared.named(
     "--release",
     "NUMBER",
@@ -40,13 +42,21 @@ __all__ = ["chaos", "conform"]
 )  # fmt: skip
 @published("conform", "The answer as JSON.")
 def conform(record: Any, release: str, variant: str, time_limit: float | None) -> StatedResult:
-    """Search for a run of a release's model that explains the record of a free-running ensemble: each packet between
-    servers, in order, kills and starts, and the disks at the end. Election votes and the servers' logs are ignored.
+    """Search for a run of a release's model that explains the record of a free-running ensemble.
+
+    It explains each packet between servers, in order, kills and starts, and the disks at the end. Election votes and
+    the servers' logs are ignored.
+
+    If RECORD is a folder, the servers' own logs at INFO (logN.txt) and their data directories (serverN) are explained
+    instead; a record in it is not read.
 
     Exit codes: 0 a run explains the whole record, acknowledged writes are served, and the run violates nothing; 1 no
     run explains the record, or a property is violated; 2 the request is wrong; 3 unknown: the record has no end, there
-    are too many states, or the time is up."""
+    are too many states, or the time is up.
+    """
     request = ConformRequest(str(record), release or "", variant or "", time_limit)
+    if record.is_dir():
+        return logs_conformed_result(request.as_json(), answer_logs(request))
     with ShownSearch() as shown:
         done = answer(request, shown)
     return conformed_result(request.as_json(), done)
@@ -86,12 +96,14 @@ def conform(record: Any, release: str, variant: str, time_limit: float | None) -
 )
 @published("conform", "The answer as JSON.")
 def chaos(**words: Any) -> StatedResult:
-    """Run three real ZooKeeper servers on loopback while clients write, and kill, stop, isolate and delay them by a
-    seed. Record the packets between them with passive proxies, and compare the record with the release's model as
-    `conform` does.
+    """Run three real ZooKeeper servers on loopback, disturb them, and compare their record with the model.
+
+    Clients write, while servers are killed, stopped, isolated and delayed by a seed. Passive proxies record the packets
+    between the servers, and the record is compared with the release's model as `conform` does.
 
     No packet is held back, and no class of ZooKeeper is changed. A seed determines the faults, not the servers'
-    reactions. Exit codes are those of `conform`; with --record-only 0."""
+    reactions. Exit codes are those of `conform`; with --record-only 0.
+    """
     words = {name: ("" if value is None else value) for name, value in words.items()}
     words["output"] = str(words["output"])
     request = ChaosRequest(**words)
@@ -103,7 +115,7 @@ def chaos(**words: Any) -> StatedResult:
 
 
 class ShownSearch(StatusLine, Conforming):
-    """Shows on stderr how far the search is."""
+    """Shows the progress of the search on stderr."""
 
     def explained(self, count: int, of: int) -> None:
         if not count % 50:

@@ -58,7 +58,7 @@ def listing(where: Path, there: Sequence[ManualPage]) -> StatedResult:
 
 
 def named(word: str, there: Sequence[ManualPage]) -> tuple[ManualPage, str] | None:
-    """Return the page that a word names, and the text of it or of its section; None: the word names no page.
+    """Return the page that a word names, and its text or that of its section; None if the word names no page.
 
     Raises:
         RequestError: the page has no such section.
@@ -71,7 +71,7 @@ def named(word: str, there: Sequence[ManualPage]) -> tuple[ManualPage, str] | No
 
 
 def section_of(page: ManualPage, anchor: str) -> str:
-    """Return a section of a page with those below it.
+    """Return a section of a page with its subsections.
 
     Raises:
         RequestError: the page has no such section.

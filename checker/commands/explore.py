@@ -57,9 +57,10 @@ def explore(**flags: Any) -> Answer:
 
 
 def saved_over(traces: Sequence[str], files: Mapping[str, Path]) -> dict[str, str]:
-    """Return the formats whose file a trace of this exploration has been saved in, each with a sentence.
+    """Return the formats whose output file a trace of this exploration has overwritten, each with a sentence.
 
-    Only now it is known which: the traces of all properties but the first have names of their own (`trace_path`).
+    This is known only after the exploration: the traces of all properties but the first have derived names
+    (`trace_path`).
     """
     return {
         name: f"cannot write {path} (--{name}): a counterexample was saved there"

@@ -1,4 +1,4 @@
-"""`zabcheck export`: a saved trace in another form."""
+"""`zabcheck export`: convert a saved trace to another format."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ OF_TRACES = ("trace", "form", "output", "model", "relation", "cone")
 
 
 def refuse_model_options() -> None:
-    """
+    """Check that no option describes a model beside a trace, which determines its model.
+
     Raises:
-        UsageError: an option stands beside a trace that says which model.
+        UsageError: one does.
     """
     context = click.get_current_context()
     for p in context.command.params:
@@ -84,7 +85,7 @@ def export(
 
 
 def export_model(output: str, **flags: Any) -> Answer:
-    """Write the module and its configuration, on stdout if no file is named."""
+    """Write the TLA+ module and its configuration; without a file name, to stdout."""
     request = ExportModelRequest(model_request(**flags), flags["names"], not flags["no_symmetry"], output)
     module, configuration = module_of(request)
     return Answer(HELD, [] if output else [f"{module}The configuration, {request.name}.cfg:\n\n{configuration}"])

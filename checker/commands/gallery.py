@@ -1,4 +1,4 @@
-"""`zabcheck gallery`: what the sources claim and what breaks it, each with the run behind it."""
+"""`zabcheck gallery`: the claims of the sources and what breaks them, each with the run that shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`zabcheck graph`: the states of a model and the steps between them as a graph, and questions to it."""
+"""`zabcheck graph`: build the graph of a model's states and steps, and answer questions about it."""
 
 from __future__ import annotations
 

@@ -83,14 +83,17 @@ NOT_INDUCTIVE = 1
 @SMT2
 @published("induct")
 def induct(**flags: Any) -> Result:
-    """Check with z3 whether clauses are inductive: kept by every step from every state that satisfies them, reachable
-    or not. A property that follows from inductive clauses holds at every depth. A clause that is not inductive may
-    still hold: a counterexample to induction is two states and one step, and the first state may be unreachable. An
-    exploration then searches for a run that reaches the premise of each property. If none does, the report says that
-    the proof may be vacuous. A property that a run violates is violated, whatever was proved.
+    """Check with z3 whether clauses are inductive.
+
+    A clause is, if every step keeps it from every state that satisfies the clauses, reachable or not. A property that
+    follows from inductive clauses holds at every depth. A clause that is not inductive may still hold: a counterexample
+    to induction is two states and one step, and the first state may be unreachable. An exploration then searches for a
+    run that reaches the premise of each property. If none does, the report says that the proof may be vacuous. A
+    property that a run violates is violated, whatever was proved.
 
     Exit codes: 0 every requested clause is proved, 1 a clause is not inductive or a property is violated, 2 the request
-    is wrong, 3 no verdict: a query is undecided, or a premise of --require-witness is not reached."""
+    is wrong, 3 no verdict: a query is undecided, or a premise of --require-witness is not reached.
+    """
     started = time.perf_counter()
     if flags["confirm"] and not flags["listed"]:
         return confirm.answer(confirmation(**flags), TerminalWatch())
@@ -105,7 +108,7 @@ def induct(**flags: Any) -> Result:
 
 
 def request_of_flags(**flags: Any) -> InductRequest:
-    """Return the request that the flags make.
+    """Build the request from the flags.
 
     Raises:
         RequestError: a value is wrong.
@@ -116,7 +119,7 @@ def request_of_flags(**flags: Any) -> InductRequest:
 
 
 def listing(request: InductRequest) -> StatedResult:
-    """Return what every clause says."""
+    """List the statement of every clause."""
     from checker.symbolic.assumptions import beside
     from invariants.inductive.argument import is_whole
 
@@ -129,10 +132,10 @@ def listing(request: InductRequest) -> StatedResult:
 
 
 def confirmation(**flags: Any) -> ConfirmRequest:
-    """Return the request that the flags make with `--confirm`.
+    """Build the request for `--confirm` from the flags.
 
     Raises:
-        UsageError: a flag does not go with it, since no solver is asked.
+        UsageError: a flag does not go with it, since no solver is used.
     """
     if flags["smt2"]:
         raise click.UsageError("--smt2 contradicts --confirm: an exploration uses no solver")
@@ -146,7 +149,7 @@ def confirmation(**flags: Any) -> ConfirmRequest:
 
 
 class Line:
-    """Progress on the terminal."""
+    """Shows progress on the terminal."""
 
     def __init__(self, line: Any) -> None:
         self.line = line

@@ -1,4 +1,4 @@
-"""`zabcheck init NAME.py`: a protocol to begin with, that runs as it stands."""
+"""`zabcheck init NAME.py`: write a runnable protocol to begin with."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from checker.report.result import StatedResult, Words
 __all__ = ["START", "init"]
 
 START = Path(__file__).parent / "start" / "two_phase_commit.py"
-CALLED = "tpc.py"  # what the text calls itself
+CALLED = "tpc.py"  # the name of the protocol in its own text
 BROKEN = "hasty"  # a variant that it declares
 
 EXAMPLES = """\b

@@ -27,7 +27,7 @@ Examples:
 
 
 class TablePlace(InputPath):
-    """A table: a file or folder of this machine, or an address of one elsewhere."""
+    """A table: a file or folder on this machine, or an address of one elsewhere."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from traces.tables.places import address_of
@@ -65,7 +65,8 @@ def judge(table: Path | str, violations: Path | None, names: tuple[str, ...], **
     open: neither held nor violated.
 
     Exit codes: 0 all hold, 1 a run violates a property, 2 the request is wrong, 3 no verdict, or some properties are
-    open."""
+    open.
+    """
     request = JudgeRequest(str(table), properties=names, **flags)
     if violations is not None:
         check_writable(violations, "--violations")

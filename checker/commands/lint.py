@@ -1,4 +1,4 @@
-"""`zabcheck lint`: all mistakes of a protocol's file at once."""
+"""`zabcheck lint`: report all mistakes of a protocol's file at once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def lint(file: Path, as_json: bool, github: bool, **outputs: Any) -> Answer:
 
 
 def linted(file: Path, as_json: bool, github: bool, outputs: dict[str, Any]) -> Answer:
-    """Look for the mistakes of a file.
+    """Find the mistakes in a protocol's file.
 
     Raises:
         RequestError, UsageError: the file or the request is wrong.

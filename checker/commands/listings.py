@@ -1,4 +1,4 @@
-"""`zabcheck variants` and `zabcheck properties`: what there is to choose from."""
+"""`zabcheck variants` and `zabcheck properties`: list what a user can choose from."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ JSON = click.option("--json", "as_json", is_flag=True, help="The list as JSON.")
 def variants(words: tuple[str, ...], protocol: str | None, as_json: bool) -> Answer:
     """List the protocols' variants: each changes one rule.
 
-    With WORDs, list only variants whose description has all of them: zabcheck variants joiner proposals."""
+    With WORDs, list only variants whose description has all of them: zabcheck variants joiner proposals.
+    """
     from checker.ci.listed import variants_listed
 
     return publish(variants_listed(words, protocol), as_json, long=True)
@@ -40,7 +41,8 @@ def variants(words: tuple[str, ...], protocol: str | None, as_json: bool) -> Ans
 def properties(words: tuple[str, ...], protocol: str | None, as_json: bool) -> Answer:
     """List the properties, where the papers state them, and their premises.
 
-    With WORDs, list only properties whose description has all of them: zabcheck properties primary order."""
+    With WORDs, list only properties whose description has all of them: zabcheck properties primary order.
+    """
     from checker.ci.listed import properties_listed
 
     return publish(properties_listed(words, protocol), as_json, long=True)

@@ -1,4 +1,4 @@
-"""`zabcheck minimise`: the shortest counterexample that can be made of one."""
+"""`zabcheck minimise`: shorten a counterexample as far as possible."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def minimise(trace: Path, output: Path | None, search: float, page: Path | None)
 
 
 def line(status: StatusLine) -> Callable[[int, int | None], None]:
-    """Return what shows progress while a trace is shortened."""
+    """Return a function that shows progress while a trace is shortened."""
 
     def show(steps: int, schedules: int | None) -> None:
         if status.due():

@@ -1,4 +1,4 @@
-"""What every command shares that finds a run: the page that draws it."""
+"""The option `--html` of every command that finds a run: a page that draws it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ HTML = click.option(
 
 
 def check_page(page: Path | None, others: Sequence[Path | None]) -> None:
-    """
+    """Check that the page of `--html` can be written, before the work.
+
     Raises:
-        UsageError: the page cannot be written, or is a file that the command reads or writes besides.
+        UsageError: it cannot, or it is another file that the command reads or writes.
     """
     if page is None:
         return
@@ -35,10 +36,10 @@ def check_page(page: Path | None, others: Sequence[Path | None]) -> None:
 
 
 def page_files(page: Path | None, trace: Trace | None) -> list[tuple[Path, bytes]]:
-    """Return the page that draws a run, if one is asked for and there is a run.
+    """Return the page that draws a run, if one is requested and there is a run.
 
     Raises:
-        TraceError: the trace does not break the property that it is said to break.
+        TraceError: the trace does not violate the property that it is recorded to violate.
     """
     if page is None or trace is None:
         return []

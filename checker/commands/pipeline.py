@@ -1,4 +1,4 @@
-"""`zabcheck pipeline init DIR`: a data pipeline on Spark to begin with, that runs as it stands."""
+"""`zabcheck pipeline init DIR`: write a runnable data pipeline on Spark to begin with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`zabcheck plan`: the throughput and the latency that an ensemble may be expected to have, and what bounds them."""
+"""`zabcheck plan`: estimate the throughput and the latency of an ensemble, and what bounds them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["plan"]
 
 
 def quantity(units: Mapping[str, int], example: str) -> Any:
-    """Checks a number with its unit; errors name the option."""
+    """Return a callback that checks a number with its unit; its error names the option."""
 
     def check(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
         try:

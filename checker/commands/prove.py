@@ -1,4 +1,4 @@
-"""`zabcheck prove`: the proof without bounds, and what breaks it."""
+"""`zabcheck prove`: the proof without bounds, and its mutants."""
 
 from __future__ import annotations
 

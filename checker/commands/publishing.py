@@ -1,4 +1,4 @@
-"""From the result of a command to its answer: on stdout, and in the formats that its flags ask for."""
+"""Turn the result of a command into its answer: on stdout, and in the formats that its flags request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Files = Sequence[tuple[Path, bytes]]
 
 
 def format_options(kind: str) -> Callable[[Any], Any]:
-    """Return what adds a flag for each format that results of a kind are written in beside stdout."""
+    """Return a decorator that adds a flag for each file format in which results of a kind can be written."""
 
     def add(command: Any) -> Any:
         for each in reversed(formats_of(kind).values()):
@@ -34,7 +34,7 @@ def format_options(kind: str) -> Callable[[Any], Any]:
 
 
 def files_of(kind: str, flags: Mapping[str, Any], **others: Path | None) -> dict[str, Path]:
-    """Return the file of each format that flags ask for.
+    """Return the file of each format that the flags request.
 
     Args:
         others: further files that the command writes, by flag.
@@ -65,12 +65,12 @@ def publish(
 
     Args:
         files: by format.
-        more: files that are written besides.
-        troubles: what went wrong already, as the saving of a trace: the exit code is then 3.
-        long: what a person looks through: on a terminal that is too small it opens the pager.
+        more: further files to write.
+        troubles: what already failed, such as saving a trace: the exit code is then 3.
+        long: whether a pager shows it on a terminal that is too small.
 
     Raises:
-        NoVerdict: what a format draws is not so.
+        NoVerdict: what a format draws does not replay.
     """
     formats = formats_of(result.kind)
     return Answer.of(
@@ -82,9 +82,9 @@ def publish(
 
 
 def published(kind: str, of_json: str = "The report as JSON.") -> Callable[[Any], Any]:
-    """Return what makes a command of a function that returns a result: it adds `--json` and the flags of the formats.
+    """Return a decorator that makes a command of a function that returns a result: it adds `--json` and format flags.
 
-    The function returns the result; or also files that are written besides; or, where there is no result, an answer.
+    The function returns the result, or a pair of it and further files to write, or an answer if there is no result.
     """
 
     def add(answered: Callable[..., Result | tuple[Result, Files] | Answer]) -> Any:

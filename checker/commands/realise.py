@@ -1,4 +1,4 @@
-"""`zabcheck realise`: a plain seeded run that breaks the property a counterexample breaks."""
+"""`zabcheck realise`: find a plain seeded run that violates the property that a counterexample violates."""
 
 from __future__ import annotations
 
@@ -47,6 +47,6 @@ def realise(trace: Path, attempts: int, limit: float, threads: int | None) -> St
 
 
 def begun(status: StatusLine, trace: Trace) -> None:
-    """Show what runs are tried for."""
+    """Show which run is being searched for."""
     if status.terminal:
         status.show(f"searching for a run of {trace.configuration.protocol} that violates {trace.property_name}")

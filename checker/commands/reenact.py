@@ -1,4 +1,4 @@
-"""`zabcheck reenact`: a trace of protocol zookeeper on real ZooKeeper servers (docs/how-to/reenact.md)."""
+"""`zabcheck reenact`: play a trace of protocol zookeeper on real ZooKeeper servers (docs/how-to/reenact.md)."""
 
 from __future__ import annotations
 
@@ -49,12 +49,14 @@ __all__ = ["reenact"]
 @click.option("--patience", default=20.0, show_default=True, help="How long to wait for the effect of a step.")
 @click.option("--output", "-o", type=PATH, help="A new folder for logs and data (default: one beside the trace).")
 def reenact(**words: Any) -> Answer:
-    """Play a trace, or the run of a row of the track record, on a real ZooKeeper ensemble, packet by packet, and
-    compare the servers with the model.
+    """Play a run on a real ZooKeeper ensemble, packet by packet, and compare the servers with the model.
+
+    The run is a trace, or that of a row of the track record.
 
     Exit codes: 0 every step agrees with the model, and no property is violated; 1 every step agrees, and the servers
     violate a property; 2 the request is wrong; 3 a step differs from the model, could not be forced, or the servers
-    cannot be run here."""
+    cannot be run here.
+    """
     trace, count, seed = words.pop("trace"), words.pop("runs_drawn"), words.pop("seed")
     if (trace is None) == (not count):
         raise click.UsageError("name a trace, a row of the track record (ZK-4394), or --random N")
@@ -76,7 +78,7 @@ def play_trace(request: ReenactRequest) -> Answer:
 
 
 class ShownReenactment(StatusLine, ReenactmentMessages):
-    """Shows on stderr how far a re-enactment is."""
+    """Shows the progress of a re-enactment on stderr."""
 
     def __init__(self, request: ReenactRequest) -> None:
         StatusLine.__init__(self)
@@ -107,7 +109,7 @@ class ShownRuns(StatusLine, Conformance):
     """Shows on stderr how many runs played.
 
     Attributes:
-        texts: which runs differ, for the answer.
+        texts: the runs that differ, for the answer.
     """
 
     def __init__(self, request: ConformanceRequest) -> None:

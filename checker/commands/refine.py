@@ -1,4 +1,4 @@
-"""`zabcheck refine`: the executable protocol against the abstract one that the proof is about."""
+"""`zabcheck refine`: compare the executable protocol with the abstract one that the proof is about."""
 
 from __future__ import annotations
 

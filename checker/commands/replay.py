@@ -1,4 +1,4 @@
-"""`zabcheck replay`: a saved trace again, in the simulator under its script."""
+"""`zabcheck replay`: repeat a saved trace in the simulator under its script."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ __all__ = ["replay"]
 @HTML
 @published("replay", "The result as JSON.")
 def replay(trace: Path, page: Path | None) -> tuple[ReplayResult, Files]:
-    """Play a saved trace in the simulator, which has its own heap, links, clock and handlers, and compare
-    every step with the recorded one.
+    """Play a saved trace in the simulator, and compare every step with the recorded one.
+
+    The simulator has its own heap, links, clock and handlers.
 
     Exit codes: 0 every step is equal, and the property, if the trace names one, is violated at the last step and not
     before; 2 the file is not a trace, or contradicts its own schedule; 3 the explorer confirms the trace and the

@@ -1,4 +1,4 @@
-"""`zabcheck report`: the report of an exploration, which `--json` wrote, as a page."""
+"""`zabcheck report`: write the report of an exploration, which `--json` wrote, as a page."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def report(run: Path, page: Path | None, output: Path | None, rerun: bool) -> An
 
 
 def finding_folder(issue: str, folder: Path) -> Answer:
-    """Make a folder, which is not there or empty, and return the files that go into it.
+    """Make the folder of a finding, new or empty, and return the files that go into it.
 
     Raises:
         RequestError: the folder cannot be used, or there is no such finding.
-        NoVerdict: the model does not find it again.
+        NoVerdict: the model does not reproduce it.
     """
     from checker.requests.finding import FindingRequest, answer
     from checker.requests.queries import make_ready
@@ -76,10 +76,10 @@ def finding_folder(issue: str, folder: Path) -> Answer:
 
 
 def compared(run: Path, given: Mapping[str, Any]) -> tuple[int, list[str]]:
-    """Explore again; return the exit code, that of the report or 3, and in what the outcome differs.
+    """Explore again; return the exit code, that of the report or 3, and how the outcome differs.
 
     Raises:
-        UsageError: what it asks cannot be asked here.
+        UsageError: the report's request cannot be run here.
         NoVerdict: there is no outcome.
     """
     from checker.errors import RequestError

@@ -1,4 +1,4 @@
-"""From the flags of a command to a request."""
+"""Turn the flags of a command into a request."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def requested(**flags: Any) -> ExploreRequest | LiveRequest | SearchRequest | Mu
 
 
 def request_of(kind: type[Any], flags: Mapping[str, Any]) -> Any:
-    """Return the request of a kind that has the values of these flags."""
+    """Build a request of some kind from the values of the flags."""
     values: dict[str, Any] = {NAMED.get(name, name): value for name, value in flags.items() if value is not None}
     values |= {"model": model_request(**flags), "symmetry": not flags["no_symmetry"], "trace": trace_of(**flags)}
     values["fingerprint"] = int(flags["fingerprint"]) if flags["fingerprint"] else None
@@ -76,12 +76,12 @@ def request_of(kind: type[Any], flags: Mapping[str, Any]) -> Any:
 
 
 def trace_of(trace: Path | None, no_trace: bool, **_: object) -> str | None:
-    """Return where a trace is saved, as requests have it."""
+    """Return the path for a trace in the form that requests take."""
     return None if no_trace else "" if trace is None else str(trace)
 
 
 def model_request(**flags: Any) -> ModelRequest:
-    """Return the model that the flags of a command name.
+    """Return the model that the flags of a command describe.
 
     Raises:
         RequestError: a value is out of range, or the protocol declares no such budget.
@@ -94,10 +94,10 @@ def model_request(**flags: Any) -> ModelRequest:
 
 
 def budgets_of(protocol: str, words: Iterable[str]) -> dict[str, int]:
-    """Return the budgets that `NAME=N` words give.
+    """Return the budgets from words of the form `NAME=N`.
 
     Raises:
-        RequestError: the protocol declares no such budget, or one has no such amount.
+        RequestError: the protocol declares no such budget, or not of that amount.
     """
     from zabspec.authoring.declaration import ConfigError
 

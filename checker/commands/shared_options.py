@@ -1,4 +1,4 @@
-"""Options that several commands have, each with the same words of help."""
+"""Options that several commands have, with the same help."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ __all__ = [
 def named(
     flag: str, metavar: str, words: str, complete: completing.Completer | None = None, default: str = ""
 ) -> Callable[[Any], Any]:
-    """Return an option that takes a name, or several.
+    """Return an option that takes one or several names.
 
     Args:
         words: its help.
-        complete: what a shell may complete it to.
-        default: what it is unless it is given; shown in the help.
+        complete: the candidates for completion in a shell.
+        default: its value unless it is given; shown in the help.
     """
     return click.option(
         flag, default=default, show_default=bool(default), metavar=metavar, shell_complete=complete, help=words
     )
 
 
-# which model
+# options of the model
 PROTOCOL = named("--protocol", "NAME", PROTOCOL_HELP, completing.protocols, "zab")
 VARIANT = named("--variant", "NAMES", "Change one rule of the protocol, or several: a,b.", completing.variants)
 REPAIR = named("--repair", "NAMES", "Also repair rules: variants that repair one, as a,b.", completing.repairs)
@@ -60,13 +60,13 @@ MODEL = (
 
 
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say which model it is, of a command that takes all of them."""
+    """Add the options that describe the model to a command that takes all of them."""
     for option in reversed(MODEL):
         command = option(command)
     return command
 
 
-# what is asked of it, and how far
+# options of the check, and its limits
 PROPERTY = click.option(
     "--property", "names", multiple=True, metavar="NAME", shell_complete=completing.properties,
     help="Check only this property (repeatable).",
@@ -86,7 +86,7 @@ MEMORY_LIMIT = click.option(
     help="Stop at this much memory, for example 4G; the machine's if not given.",
 )
 
-# what is written
+# options of the output
 REPORT_JSON = click.option("--json", "as_json", is_flag=True, help="The report as JSON.")
 ANSWER_JSON = click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
 TRACE = click.option("--trace", type=PATH, metavar="FILE", help="Save the counterexample to this file.")

@@ -1,4 +1,4 @@
-"""`zabcheck simulate`: one run of the deterministic simulator, byte for byte."""
+"""`zabcheck simulate`: run the deterministic simulator once, byte for byte reproducible."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["request_of_flags", "simulate"]
 
 
-LARGEST_RUN = 1 << 62  # what a column of numbers holds at most
+LARGEST_RUN = 1 << 62  # the largest value of a column of numbers
 WRITTEN = ("dump", "events", "table", "trace")  # files besides the page
 
 EXAMPLES = """\b
@@ -117,7 +117,8 @@ def simulate(**flags: Any) -> Answer:
     come first in their tick.
 
     Exit codes: 0; 1 --check found a violation, or a user protocol has a run-time error; 2 the request is wrong; 3 the
-    run has no end."""
+    run has no end.
+    """
     request = request_of_flags(**flags)
     outputs: dict[str, Path | None] = {name: flags[name] for name in (*WRITTEN, "page")}
     check_outputs(outputs, request)
@@ -145,12 +146,12 @@ def written_beside(
     trace: Path | None,
     page: Path | None,
 ) -> tuple[Files, list[str]]:
-    """Return what is asked for beside stdout, and what went wrong. The trace and the table are saved already.
+    """Return the further files to write, and what failed. The trace and the table are saved already.
 
     Args:
         number: of the run in the table.
         dump: the canonical dump. events: everything that happens, as JSON lines; table: as an event table.
-        trace: the first violation, as a trace; page: it drawn, or the whole run.
+        trace: the first violation, as a trace; page: a drawing of it, or of the whole run.
     """
     from traces.record.events import lines
 
@@ -164,7 +165,7 @@ def written_beside(
 
 
 def request_of_flags(**flags: Any) -> SimulateRequest:
-    """Return the request that the flags make.
+    """Build the request from the flags.
 
     Raises:
         RequestError: a value is wrong.
@@ -176,7 +177,7 @@ def request_of_flags(**flags: Any) -> SimulateRequest:
 
 
 def error_of(found: RuntimeErrorMet) -> StatedResult:
-    """Return what is said of a run that ends in a run-time error of a user protocol."""
+    """Return the message for a run that ends in a run-time error of a user protocol."""
     from zabspec.language.diagnostics import pointed
 
     head, place = f"VIOLATED: no-runtime-error: {found.sentence}", found.stop.place
@@ -194,10 +195,10 @@ def error_of(found: RuntimeErrorMet) -> StatedResult:
 
 
 def check_outputs(outputs: Mapping[str, Path | None], request: SimulateRequest) -> None:
-    """Check what the run is written to, before it is run.
+    """Check the outputs of the run before it starts.
 
     Raises:
-        UsageError: a file cannot be written, two are one, or the request does not make what is written.
+        UsageError: a file cannot be written, two are the same, or the request produces no such output.
     """
     given = {name: path for name in WRITTEN if (path := outputs[name]) is not None}
     for option in ("events", "table"):
@@ -213,7 +214,7 @@ def check_outputs(outputs: Mapping[str, Path | None], request: SimulateRequest) 
 
 
 def number_of(said: int | None, table: bool, request: SimulateRequest) -> int:
-    """Return the number of the run in its table: what is said, or the seed, so that runs of several seeds are several.
+    """Return the number of the run in its table: the given one, or the seed, so that seeds have distinct numbers.
 
     Raises:
         UsageError: a table has no such number, or there is no table.
@@ -229,10 +230,11 @@ def number_of(said: int | None, table: bool, request: SimulateRequest) -> int:
 
 
 def check_table(run: Run) -> None:
-    """
+    """Check that a run can be written as an event table.
+
     Raises:
-        UsageError: what writes tables is not installed, the protocol has not what they are made from, or the run does
-            not begin in the first state.
+        UsageError: the package that writes tables is not installed, the protocol lacks the fields that tables are made
+            from, or the run does not begin in the first state.
     """
     from traces.tables.own import refuse_start
     from traces.tables.recorded import ready_field, refuse_quorums
@@ -249,7 +251,7 @@ def check_table(run: Run) -> None:
 
 
 def write_table(run: Run, path: Path, number: int) -> str:
-    """Play a run once more, listened to, and write what happens as an event table; what went wrong.
+    """Play a run once more, record its events, and write them as an event table; return what failed.
 
     Args:
         number: of the run in the table.

@@ -1,4 +1,4 @@
-"""The option `--smt2 DIR` of the commands that ask z3: every query as a file (docs/how-to/prove-a-protocol.md)."""
+"""The option `--smt2 DIR` of the commands that use z3: every query as a file (docs/how-to/prove-a-protocol.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`zabcheck sweep`: a grid of simulated runs, or a sample of it, on Spark."""
+"""`zabcheck sweep`: run a grid of simulations, or a sample of it, on Spark."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ WORDS, NUMBERS = Listed(), Listed(int)
 
 
 class FolderPlace(InputPath):
-    """The folder of a sweep: one of this machine, or an address of one elsewhere."""
+    """The folder of a sweep: one on this machine, or an address of one elsewhere."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         from traces.tables.places import address_of
@@ -133,7 +133,7 @@ def sweep(folder: Path | str, master: str, **flags: Any) -> StatedResult:
 
 
 def run_of_command(command: str) -> Run:
-    """The run that a command line of `zabcheck simulate` means."""
+    """Return the run that a command line of `zabcheck simulate` describes."""
     from checker.commands.simulate import request_of_flags, simulate
 
     words = shlex.split(command)
@@ -145,7 +145,7 @@ def run_of_command(command: str) -> Run:
 
 
 class LateBar(Bar):
-    """A bar on the terminal."""
+    """A progress bar on the terminal."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -185,7 +185,7 @@ class LateBar(Bar):
 
 @contextmanager
 def progress() -> Iterator[Bar]:
-    """A bar, where stderr is a terminal."""
+    """Yield a progress bar, which is shown if stderr is a terminal."""
     bar = LateBar() if sys.stderr.isatty() else Bar()
     try:
         yield bar

@@ -1,4 +1,4 @@
-"""`zabcheck walk`: the state space of a model in a browser."""
+"""`zabcheck walk`: walk through the state space of a model in a browser."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Examples:
   zabcheck walk 'zab?nodes=2&...'          a state whose address was copied
 """
 ISSUE = re.compile(r"(?:ZK-|ZOOKEEPER-)\S+\Z", re.IGNORECASE)
-BETWEEN = ",,"  # the addresses of two models side by side: no address has it
+BETWEEN = ",,"  # separates the addresses of two models side by side: no address contains it
 OURS = ("where", "no_browser", "as_json", "names", "threads", "max_states", "time_limit", "memory_limit")
 
 
@@ -49,7 +49,8 @@ def walk(where: str | None, no_browser: bool, as_json: bool, **flags: Any) -> An
     for any model and user protocol. The limits apply to each search started from the page. Nothing leaves this machine:
     the server listens on 127.0.0.1, and answers only at the printed address.
 
-    Exit codes: 0 ended by Ctrl-C, 2 the request is wrong, 3 the server could not start."""
+    Exit codes: 0 ended by Ctrl-C, 2 the request is wrong, 3 the server could not start.
+    """
     from checker.walk.serving import WalkServer, check_installed, keep_what_is_loaded
 
     check_installed()
@@ -79,18 +80,18 @@ def walk(where: str | None, no_browser: bool, as_json: bool, **flags: Any) -> An
 
 
 def open_browser(url: str) -> None:
-    """Open the browser, or leave it to the user, who has the address."""
+    """Open the browser, or leave that to the user, who has the address."""
     import webbrowser
 
     webbrowser.open(url)
 
 
 def opened(where: str | None, flags: dict[str, Any]) -> tuple[Serving, str, tuple[Card, ...]]:
-    """Return the models that are served, the address that is opened first (empty: none), and the cards.
+    """Return the models that are served, the address that is opened first (empty for none), and the cards.
 
     Raises:
         RequestError: there is no such model, trace, row or address.
-        UsageError: options say a model beside one.
+        UsageError: options describe a model, and an argument names another.
     """
     from checker.requests.walk import WalkRequest, request_of_row
     from checker.walk.served import Serving, address_of
@@ -112,7 +113,7 @@ def opened(where: str | None, flags: dict[str, Any]) -> tuple[Serving, str, tupl
 
 
 def model_options_given() -> list[str]:
-    """The flags of the command line that say which model it is."""
+    """Return the flags of the command line that describe a model."""
     context = click.get_current_context()
     return [
         p.opts[0]
@@ -124,7 +125,7 @@ def model_options_given() -> list[str]:
 
 
 def beginning(serving: Serving, text: str) -> tuple[Serving, str, tuple[Card, ...]]:
-    """A model, made ready so that an error of its source is said here."""
+    """Return a model and its first address, compiled already so that an error in its source is reported here."""
     from traces.walk.address import Address
 
     with serving.at(Address.read(text)) as (found, here, whole):
@@ -132,10 +133,12 @@ def beginning(serving: Serving, text: str) -> tuple[Serving, str, tuple[Card, ..
 
 
 def of_trace(where: str) -> tuple[Serving, str, tuple[Card, ...]]:
-    """A saved run: one stands at its end. Of a run that ends in a step that meets a run-time error, before that step.
+    """Return the model of a saved run, and the address of its last state.
+
+    If the run ends in a step with a run-time error, it is the address of the state before that step.
 
     Raises:
-        RequestError: it is no trace, or no run of its model.
+        RequestError: it is not a trace, or not a run of its model.
     """
     from checker.errors import RequestError
     from checker.requests.walk import walked_trace
@@ -161,10 +164,10 @@ def of_trace(where: str) -> tuple[Serving, str, tuple[Card, ...]]:
 
 
 def of_address(where: str) -> tuple[Serving, str, tuple[Card, ...]]:
-    """A place that somebody has copied. Only here may its protocol be a file.
+    """Return the model of an address that a user copied. Only here may its protocol be a file.
 
     Raises:
-        RequestError: it is no address, or of other texts.
+        RequestError: it is not an address, or was made with other sources.
     """
     from checker.errors import RequestError
     from checker.requests.walk import request_of_address
@@ -182,7 +185,7 @@ def of_address(where: str) -> tuple[Serving, str, tuple[Card, ...]]:
 
 
 def cards() -> list[Card]:
-    """Models to begin with."""
+    """Return cards of models to begin with."""
     from checker.requests.model import ModelRequest
     from checker.requests.walk import WalkRequest, request_of_row
     from checker.walk.service import Card

@@ -83,7 +83,8 @@ def zookeeper(
     With --drift: compare the methods of ZooKeeper that the model cites with their recorded digests.
 
     Exit codes: 0 every row, or method, is as recorded; 1 one has changed; 2 the request is wrong; 3 one has no verdict,
-    and none has changed."""
+    and none has changed.
+    """
     trace: Path | None = more.pop("trace")
     if (trace is not None or page is not None) and (len(issues) != 1 or residue or matrix is not None):
         raise click.UsageError("--trace and --html are for one row: zabcheck zookeeper ZK-4643 --html FILE")
@@ -111,10 +112,10 @@ def zookeeper(
 def rows(
     request: ZookeeperRequest, saved: Path | None = None, page: Path | None = None, as_json: bool = False
 ) -> Answer:
-    """Which rows are found. 0: each as recorded; 1: one has changed; 3: one has no verdict.
+    """Report which rows are reproduced. 0: each as recorded; 1: one has changed; 3: one has no verdict.
 
     Args:
-        saved, page: where the run of the one row that is asked goes, as a trace, and drawn with its story.
+        saved, page: where to write the run of a single requested row: as a trace, and drawn with its story.
     """
     from checker.zookeeper.answered import rows_result, story_parts
     from checker.zookeeper.story import story
@@ -146,7 +147,7 @@ def rows(
 
 
 def whole_matrix(request: MatrixRequest) -> Answer:
-    """Which release has which bug. 0: every cell is known; 3: some are not."""
+    """Report which release has which bug. 0: every cell is known; 3: some are not."""
     from checker.requests import matrix
     from checker.zookeeper.answered import merged_by_promise
     from checker.zookeeper.matrix import told
@@ -166,7 +167,9 @@ def whole_matrix(request: MatrixRequest) -> Answer:
 
 
 def whole_residue(request: ResidueRequest, as_json: bool) -> Answer:
-    """What is left of a release with all known repairs. 0: as recorded; 1: a line has changed; 3: one has no verdict.
+    """Report the remaining faults of a release with all known repairs.
+
+    0: as recorded; 1: a line has changed; 3: one has no verdict.
 
     Raises:
         RequestError: there is no such release.
@@ -211,14 +214,14 @@ def whole_residue(request: ResidueRequest, as_json: bool) -> Answer:
 
 
 def drift_of(drift: str | None, against: str, since: str | None, more: bool, as_json: bool) -> Answer:
-    """What a source tree changes.
+    """Report what a source tree of ZooKeeper changes.
 
     Args:
         drift: the tree; `against`, `since`: as the options.
-        more: whether anything else is asked as well.
+        more: whether anything else is requested as well.
 
     Raises:
-        UsageError: it is, or no tree is named.
+        UsageError: something else is, or no tree is named.
     """
     if drift is None:
         raise click.UsageError("--against and --since are for --drift")
@@ -228,7 +231,9 @@ def drift_of(drift: str | None, against: str, since: str | None, more: bool, as_
 
 
 def whole_drift(request: DriftRequest, as_json: bool) -> Answer:
-    """Which cited methods a tree has otherwise. 0: none; 1: one has changed; 3: one is not known, and none has changed.
+    """Report which cited methods differ in a source tree.
+
+    0: none; 1: one has changed; 3: one is not known, and none has changed.
 
     Raises:
         RequestError: there is no such tree, release or revision, or no parser of Java.

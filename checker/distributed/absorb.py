@@ -1,9 +1,8 @@
-"""The second third of a level, in a task: an owner says which of the fingerprints that it is asked about are new, and
-keeps these.
+"""The second stage of a level, in a task: an owner decides which of the fingerprints sent to it are new.
 
-Of equal ones the first is new, in the order of the tasks and of what each found, so the answer depends on no order in
-which messages come. Memory is bounded: fingerprints beyond a limit are put on disk, shared out by their next bits, and
-are looked at share by share.
+It keeps these. Of equal ones the first is new, in the order of the tasks and of what each found, so the answer does
+not depend on the order in which messages arrive. Memory is bounded: fingerprints beyond a limit are written to disk,
+partitioned by their next bits, and processed partition by partition.
 """
 
 from __future__ import annotations
@@ -29,16 +28,22 @@ from zabspec.temporary import unseen_file
 
 __all__ = ["MEMORY", "absorbed", "run_of", "write_run"]
 
-MEMORY = 256 << 20  # bytes of fingerprints that an owner holds before it puts them on disk
-SHARES_BITS = 6  # of a fingerprint, behind those that say whose it is
-ORDER_BITS = 40  # of an order: the place among what a task found; above them its number
+MEMORY = 256 << 20  # bytes of fingerprints that an owner holds before it writes them to disk
+SHARES_BITS = 6  # bits of a fingerprint, after those that determine its owner
+ORDER_BITS = 40  # bits of an order: the position among what a task found; above them the task's number
 
 
 def absorbed(
     question: ExplorationTask, storage: Storage, level: Level, rows: Iterable[Row], memory: int = MEMORY
 ) -> Iterator[Row]:
-    """Answer for each owner among the rows; gives a message to each task that asked, and each owner's report, which
-    goes to the task of the same number."""
+    """Process the rows of all owners of a task: yield each owner's answers, and the reports to pass on.
+
+    A row is a query of a task or a report. An answer goes to the task that sent the query, a report to the task of the
+    owner's number.
+
+    Args:
+        memory: bytes of fingerprints to hold before the largest owner writes its own to disk.
+    """
     owners: dict[int, Owner] = {}
     asked: dict[int, list[Row]] = {}
     for row in rows:
@@ -56,7 +61,7 @@ def absorbed(
 
 @dataclass
 class Query:
-    """What one task asks of an owner: how many fingerprints, and where they lie among all that it found."""
+    """A task's query to an owner: the number of its fingerprints, and their positions among all that the task found."""
 
     source: int
     first: int
@@ -73,8 +78,8 @@ class Owner:
     """One owner, at the end of one level.
 
     Attributes:
-        held: bytes of fingerprints that are in memory.
-        shared_out: bytes of them that were put on disk.
+        held: bytes of fingerprints in memory.
+        shared_out: bytes of fingerprints that were written to disk.
     """
 
     question: ExplorationTask
@@ -90,11 +95,11 @@ class Owner:
 
     @property
     def words(self) -> int:
-        """Of a fingerprint and its order, in a file."""
+        """The number of words of a fingerprint with its order, in a file."""
         return 3 if self.question.wide else 2
 
     def take(self, row: Row) -> None:
-        """Note what a task asks."""
+        """Add the fingerprints of a task's query."""
         cpu = time.process_time()
         second = np.frombuffer(row["seconds"], np.uint64) if self.question.wide else None
         prints = Fingerprints(np.frombuffer(row["fingerprints"], np.uint64), second)
@@ -105,7 +110,7 @@ class Owner:
         self.cpu += time.process_time() - cpu
 
     def in_order(self) -> tuple[Fingerprints, Any]:
-        """All fingerprints in memory, with the order of each."""
+        """Return all fingerprints in memory, with the order of each."""
         self.columns.sort(key=lambda column: column[0].order)
         prints = concatenated([column for _, column in self.columns], self.question.wide)
         none = [np.empty(0, np.uint64)]
@@ -116,12 +121,12 @@ class Owner:
         return prints, orders
 
     def share_of(self, first: Any) -> Any:
-        """The share of each fingerprint: the bits behind those that say whose it is."""
+        """Return the partition of each fingerprint: the bits after those that determine its owner."""
         owners = self.question.parts.bit_length() - 1
         return (first << np.uint64(owners)) >> np.uint64(64 - SHARES_BITS)
 
     def spill(self) -> None:
-        """Put what is in memory on disk, share by share."""
+        """Write the fingerprints in memory to disk, one file for each partition."""
         cpu = time.process_time()
         prints, orders = self.in_order()
         if not self.spilled:
@@ -135,7 +140,7 @@ class Owner:
         self.cpu += time.process_time() - cpu
 
     def pieces(self) -> Iterator[tuple[Fingerprints, Any]]:
-        """All fingerprints, with the order of each: in one piece, or share by share, these in order of the first."""
+        """Yield all fingerprints, with the order of each: in one piece, or by partition in order of the first half."""
         if not self.spilled:
             yield self.in_order()
             return
@@ -149,7 +154,7 @@ class Owner:
             yield Fingerprints(columns[0], columns[2] if self.question.wide else None), columns[1]
 
     def answers(self) -> Iterator[Row]:
-        """Say what is new, and keep it as a run."""
+        """Decide which fingerprints are new, save them as a run, and yield the answer to each query."""
         cpu = time.process_time()
         self.asked.sort(key=lambda one: one.order)
         starts = np.array([one.order for one in self.asked], np.uint64)
@@ -175,7 +180,7 @@ class Owner:
         yield {"source": self.number, "absorbed": report}
 
     def note(self, starts: Any, orders: Any) -> None:
-        """Note that these, in order, are new."""
+        """Mark the fingerprints at these positions of the order as new."""
         if not len(orders):
             return
         which = np.searchsorted(starts, orders, side="right") - 1
@@ -185,7 +190,7 @@ class Owner:
             one.new[(orders[a:b] - np.uint64(one.order)).astype(np.int64)] = True
 
     def unseen(self, prints: Fingerprints, runs: Sequence[File]) -> tuple[Fingerprints, Any]:
-        """Of some fingerprints those not seen before, sorted, and the place where each is first met."""
+        """Return those fingerprints that were not seen before, sorted, and the position where each occurs first."""
         wanted, places = distinct(prints)
         for file in reversed(runs):
             if not len(wanted):
@@ -195,7 +200,7 @@ class Owner:
         return wanted, places
 
     def with_run(self, new: list[Fingerprints], runs: tuple[File, ...]) -> tuple[File, ...]:
-        """The owner's runs with a new one, which is merged with those not much larger.
+        """Return the owner's runs with a new one, which is merged with those that are not much larger.
 
         Args:
             new: its pieces, in order.
@@ -212,7 +217,7 @@ class Owner:
 
 
 def mapped(file: IO[bytes], prints: Fingerprints) -> Fingerprints:
-    """Fingerprints that lie in a file, not in memory."""
+    """Map a file of fingerprints instead of reading it into memory."""
     at, n = file.seek(0, 2), len(prints)
     for column in (prints.first, prints.second):
         if column is not None:
@@ -223,13 +228,13 @@ def mapped(file: IO[bytes], prints: Fingerprints) -> Fingerprints:
 
 
 def run_of(buffer: Any, file: File, wide: bool) -> Fingerprints:
-    """The fingerprints of a run's file: all first halves, then all second halves."""
+    """Return the fingerprints in a run's file: all first halves, then all second halves."""
     first = np.frombuffer(buffer, np.uint64, file.count)
     return Fingerprints(first, np.frombuffer(buffer, np.uint64, file.count, 8 * file.count) if wide else None)
 
 
 def write_run(storage: Storage, name: str, runs: list[Fingerprints], wide: bool) -> File:
-    """A run of runs that have nothing in common."""
+    """Write the union of disjoint runs as one run, and return its file."""
     count = sum(map(len, runs))
     pieces: Iterator[Any] = (piece.first for piece in merge_slices(runs))
     if wide:

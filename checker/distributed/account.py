@@ -1,4 +1,4 @@
-"""What an exploration on Spark used, beside what was forecast."""
+"""Report the resources that an exploration on Spark used, beside its forecast."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["Account"]
 
 @dataclass(frozen=True)
 class Account:
-    """What an exploration used, beside the forecast for as many states and levels as it had.
+    """The resources that an exploration used, and a forecast for as many states and levels.
 
     Attributes:
         usage: of its levels that were jobs.
         memory: bytes of the largest process of a task, or of the driver.
         levels: states of each level.
         cores: of the cluster; `parts`: of each level.
-        said: the forecast that was said beforehand; empty: it was not long.
+        said: the forecast that was reported beforehand; empty if the exploration was not expected to be long.
     """
 
     usage: Usage
@@ -37,7 +37,7 @@ class Account:
 
     @property
     def forecast(self) -> Forecast:
-        """For the states that the jobs have found, in as many jobs."""
+        """The forecast for the states that the jobs found, in as many jobs."""
         usage, most = self.usage, max(self.levels, default=0)
         return self.costs.forecast(usage.states, self.cores, self.parts, usage.jobs, most)
 
@@ -56,7 +56,7 @@ class Account:
         }
 
     def rows(self) -> list[tuple[str, str]]:
-        """What a person reads of it, where levels were jobs."""
+        """Return the rows of a table for people; empty if no level was a job."""
         used = self.usage
         if not used.jobs:
             return []

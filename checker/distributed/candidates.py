@@ -1,8 +1,8 @@
-"""The file in which a task keeps what it has found until it is known which of it is new.
+"""The file in which a task keeps the states it found until it is known which of them are new.
 
-It is a sequence of chunks; the states of one are those of one owner, or one group of the kernel. A chunk is four
-numbers (rows, bytes of states, pairs in `broken`, and whether there are renamings), then its columns: keys, sizes,
-renamings, broken, states, padded to whole words.
+It is a sequence of chunks; the states of one belong to one owner, or to one group of the kernel. A chunk is four
+numbers (rows, bytes of states, pairs in `broken`, and number of renamings), then its columns: keys, broken, sizes,
+renamings, states, padded to whole words.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Candidates:
     """States that a task has found, in the order in which they are kept.
 
     Attributes:
-        keys: of each, its predecessor and ordinal (`fingerprints.split_key`).
+        keys: the key of each, its predecessor and ordinal (`fingerprints.split_key`).
         sizes: bytes of each packed state.
-        renamings: of each, by how many renamings it stays what it is; empty without symmetry.
+        renamings: the number of renamings that fix each state; empty without symmetry.
         broken: rows, and the properties that their states violate.
-        states: packed, one behind the other.
+        states: packed, one after the other.
     """
 
     keys: Any
@@ -42,7 +42,7 @@ class Candidates:
         return len(self.sizes)
 
     def written(self) -> list[Any]:
-        """The pieces of a chunk."""
+        """Return the pieces of a chunk, in the order in which they are written."""
         head = np.array([len(self), len(self.states), len(self.broken), len(self.renamings)], np.int64)
         columns = (self.keys, self.broken, self.sizes, self.renamings, self.states)
         pieces = [head, *(np.ascontiguousarray(column) for column in columns[:-1]), self.states]
@@ -50,7 +50,7 @@ class Candidates:
         return [*pieces, bytes(padded(size) - size)]
 
     def reordered(self, order: Any) -> Candidates:
-        """The same states in another order."""
+        """Return the same states in another order."""
         packed = packed_array(self.states, self.sizes).take(pa.array(order))
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
@@ -60,7 +60,7 @@ class Candidates:
         return Candidates(self.keys[order], self.sizes[order], renamings, broken, states_in(packed))
 
     def kept(self, mask: Any) -> Candidates:
-        """Those under a mask."""
+        """Return the candidates selected by a mask."""
         places = np.flatnonzero(mask)
         rows = self.broken[:, 0].astype(np.int64)
         broken = self.broken[mask[rows]] if len(rows) else self.broken
@@ -73,17 +73,18 @@ class Candidates:
 
 
 def padded(size: int) -> int:
+    """Return a number of bytes rounded up to whole words."""
     return -(-size // WORD) * WORD
 
 
 def states_in(packed: Any) -> memoryview:
-    """The bytes of an Arrow array of packed states."""
+    """Return the bytes of an Arrow array of packed states."""
     offsets = np.frombuffer(packed.buffers()[1], np.int64, len(packed) + 1, WORD * packed.offset)
     return memoryview(packed.buffers()[2])[offsets[0] : offsets[-1]] if len(packed) else memoryview(b"")
 
 
 def packed_array(states: Any, sizes: Any) -> Any:
-    """Packed states of these sizes, one after the other, as an Arrow array."""
+    """Return packed states of these sizes, one after the other, as an Arrow array."""
     offsets = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
     return pa.LargeBinaryArray.from_buffers(
@@ -95,7 +96,7 @@ def chunks_of(buffer: Any, size: int) -> Iterator[Candidates]:
     """Read the chunks of a file, one at a time.
 
     Args:
-        size: of its bytes, those that are chunks.
+        size: the number of its bytes that are chunks.
     """
     at = 0
     while at < size:

@@ -1,9 +1,9 @@
-"""What is known after each level, as files.
+"""Checkpoints of an exploration: what is known after each level, as files.
 
-`level-00017.json` is the manifest of level 17: which files hold its states, their predecessors and
-all fingerprints so far, and what was counted. It is there when the level is committed, and not
-before; a run that is killed goes on from the last one. Files that no manifest names do not count:
-a task that was repeated, or ran twice, leaves one that is removed later.
+`level-00017.json` is the manifest of level 17: it names the files that hold the level's states, their predecessors and
+all fingerprints so far, and has the counters. It exists once the level is committed, and not before; a run that is
+killed continues from the last one. Files that no manifest names are ignored: a task that was repeated, or ran twice,
+leaves one that is removed later.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ Where = TypeVar("Where", bound="Storage | Folder")
 
 
 class Refused(Exception):
-    """A checkpoint does not go with what is asked: a sentence."""
+    """A checkpoint does not match the request; the message is a sentence."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a level: what a task has found, and the fingerprints of the owner with its number.
+    """One part of a level: the states that a task found, and the fingerprints of the owner with its number.
 
     Attributes:
         states: packed, in the order of the level.
-        predecessors: a key each, in the same order.
+        predecessors: a key for each, in the same order.
         runs: all fingerprints of the owner so far, the oldest run first.
-        blocks: where states may be shared out: of each piece of `states` how many, and how many bytes.
+        blocks: where states may be divided: of each piece of `states` the number of states, and of bytes.
     """
 
     states: File
@@ -68,11 +68,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Piece:
-    """Some states of a level that lie together.
+    """Some states of a level that are adjacent in a file.
 
     Attributes:
-        part: where they lie; `at`: from which byte of its states on.
-        first: the place of the first of them there; `count`: how many they are.
+        part: the part that has them; `at`: the byte of its states at which they begin.
+        first: the index of the first of them there; `count`: their number.
     """
 
     part: int
@@ -88,14 +88,14 @@ class Level:
     Attributes:
         depth: of its states.
         parts: by owner.
-        levels, raw_levels: distinct states at each depth, and with renamings counted apart.
+        levels, raw_levels: distinct states at each depth, and with renamings counted separately.
         totals: the kernel's counters, added up.
         witnessed: by property, the depth at which its premise was met.
         violations: by property, the steps that lead to its violation.
-        error: the run-time error that was met in it; `error_run`: the steps to it, where a capacity was too small.
+        error: the run-time error that was met in it; `error_run`: the steps to it, if a capacity was too small.
         seconds, cpu_seconds: spent so far.
-        memory: the most bytes a process of a task has had in use.
-        usage: what the levels that were jobs have used.
+        memory: the maximum bytes that a process of a task has used.
+        usage: the resources of the levels that were jobs.
     """
 
     depth: int
@@ -114,11 +114,11 @@ class Level:
 
     @property
     def size(self) -> int:
-        """How many states it has."""
+        """The number of its states."""
         return self.levels[-1]
 
     def shares(self) -> list[list[Piece]]:
-        """What each task expands: as many states as the others, but for a block."""
+        """Return the pieces that each task expands: the same number of states for each, up to a block."""
         out: list[list[Piece]] = [[] for _ in self.parts]
         total, before = sum(part.count for part in self.parts), 0
         for k, part in enumerate(self.parts):
@@ -144,7 +144,7 @@ def manifest_name(depth: int) -> str:
 
 
 def folder_of(depth: int) -> str:
-    """Where the files of a level are."""
+    """Return the folder of a level's files."""
     return f"{depth:05}"
 
 
@@ -158,10 +158,10 @@ class Checkpoint(Generic[Where]):
     # --- opening -----------------------------------------------------------------------------------
 
     def lock(self) -> None:
-        """Keep others off, as far as the storage is on this machine.
+        """Lock the checkpoint against other runs, if the storage is on this machine.
 
         Raises:
-            Refused: another run is at work here.
+            Refused: another run holds the lock.
         """
         if not self.storage.local:
             return
@@ -178,14 +178,15 @@ class Checkpoint(Generic[Where]):
             self._lock = None
 
     def depths(self) -> list[int]:
-        """The levels that are committed."""
+        """Return the depths of the committed levels, sorted."""
         found = (re.fullmatch(r"level-(\d{5,})\.json", name) for name in self.storage.names())
         return sorted(int(match[1]) for match in found if match)
 
     def check_empty(self) -> None:
-        """
+        """Check that the folder holds neither a checkpoint nor other files.
+
         Raises:
-            Refused: there is something here.
+            Refused: it does.
         """
         depths = self.depths()
         if depths:
@@ -194,7 +195,7 @@ class Checkpoint(Generic[Where]):
             raise Refused(f"{self.storage.where} is not empty, and has no checkpoint")
 
     def last(self) -> tuple[ExplorationTask, Level]:
-        """The last committed level, and the question that it is of.
+        """Return the last committed level, and the task that it belongs to.
 
         Raises:
             Refused: there is none, or it is damaged.
@@ -213,7 +214,7 @@ class Checkpoint(Generic[Where]):
         return question, level
 
     def load(self, depth: int) -> tuple[ExplorationTask, Level]:
-        """A committed level.
+        """Return a committed level and its task.
 
         Raises:
             Refused: it is damaged.
@@ -233,7 +234,7 @@ class Checkpoint(Generic[Where]):
     # --- writing -----------------------------------------------------------------------------------
 
     def commit(self, question: ExplorationTask, level: Level) -> None:
-        """Make a level count, whole, in one step.
+        """Commit a level atomically.
 
         Raises:
             StorageError: it cannot be written.
@@ -247,8 +248,7 @@ class Checkpoint(Generic[Where]):
             raise StorageError(f"--checkpoint {self.storage.where}: {problem.strerror or problem}") from problem
 
     def tidy(self, level: Level, before: Level | None) -> None:
-        """After a commit, remove what it has made superfluous: the states before, runs that were
-        merged, and what other attempts of tasks have left."""
+        """Remove what a commit has made superfluous: the states before, merged runs, and files of other attempts."""
         superfluous = [f"{folder_of(level.depth)}/{n}" for n in self.storage.names(folder_of(level.depth))]
         superfluous += [f"{folder_of(level.depth + 1)}/{n}" for n in self.storage.names(folder_of(level.depth + 1))]
         if before is not None:
@@ -259,13 +259,13 @@ class Checkpoint(Generic[Where]):
     # --- the way back ------------------------------------------------------------------------------
 
     def ordinals(self, level: Level, part: int, index: int) -> list[int]:
-        """For each step from the initial state to a state of a level: which successor it is.
+        """Return the ordinal of the successor for each step from the initial state to a state of a level.
 
         Args:
-            part, index: where the state lies.
+            part, index: where the state is.
 
         Raises:
-            Damaged, Refused: what is needed for it is not there.
+            Damaged, Refused: a file that is needed for it is missing.
         """
         from checker.distributed.fingerprints import split_key
 
@@ -280,7 +280,7 @@ class Checkpoint(Generic[Where]):
 
 
 def located(level: Level, share: int, place: int) -> tuple[int, int]:
-    """Return the part, and the place there, of a state by its place in what a task expanded."""
+    """Return the part of a state and its index there, from its index among the states that a task expanded."""
     for piece in level.shares()[share]:
         if place < piece.count:
             return piece.part, piece.first + place
@@ -289,16 +289,18 @@ def located(level: Level, share: int, place: int) -> tuple[int, int]:
 
 
 def files_of(level: Level) -> list[File]:
+    """Return the non-empty files of a level: states, predecessors and runs."""
     return [f for part in level.parts for f in (part.states, part.predecessors, *part.runs) if f.count]
 
 
 def digest(question: dict[str, Any], level: dict[str, Any]) -> str:
-    """Of what a manifest says, however it is written down."""
+    """Return the digest of a manifest's content, independent of its layout."""
     return hashlib.sha256(json.dumps([question, level], sort_keys=True).encode()).hexdigest()
 
 
 def check_same(found: ExplorationTask, asked: ExplorationTask, level: Level, limits: Limits, where: str) -> None:
-    """
+    """Check that a checkpoint belongs to the requested exploration.
+
     Raises:
         Refused: a checkpoint is of another request than the one asked.
     """

@@ -1,4 +1,4 @@
-"""Where tasks run: in this process, or as jobs of a Spark session."""
+"""Run the tasks of a level: in this process, or as jobs of a Spark session."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Cancelled", "Cluster", "Here"]
 
-COMING = 30.0  # seconds that executors may take to come
-SETTLED = 1.0  # seconds without another one
-LOOK = 0.05  # seconds between two looks at a job
-SAY = 0.5  # seconds between two that ask how many tasks are done
+COMING = 30.0  # seconds that executors may take to register
+SETTLED = 1.0  # seconds without another one after which no more are expected
+LOOK = 0.05  # seconds between two checks of a job
+SAY = 0.5  # seconds between two checks of the number of finished tasks
 WORTH = 10_000  # states: with fewer, a task takes about as long to begin as to work
 
 Task = Callable[[Iterable[Any]], Iterator[Any]]
-Watch = Callable[[float], bool]  # told what part of the tasks are done; whether to go on
+Watch = Callable[[float], bool]  # called with the part of the tasks that are done; returns whether to continue
 
 
 class Cancelled(Exception):
-    """A level was given up half-way."""
+    """A level was cancelled before it was complete."""
 
 
 class Here:
@@ -47,10 +47,10 @@ class Here:
     memory = MEMORY
 
     def level(self, question: ExplorationTask, storage: Storage, level: Level, watch: Watch) -> list[dict[str, Any]]:
-        """Expand a level; returns what every task keeps of it, by part.
+        """Expand a level; return what every task keeps of it, by part.
 
         Raises:
-            Cancelled: `watch` said so.
+            Cancelled: `watch` requested it.
         """
         rows: list[Row] = []
         for source in range(question.parts):
@@ -62,11 +62,11 @@ class Here:
 
 
 class Cluster:
-    """Runs the tasks of a level as a Spark job of three stages: expand, ask the owners what is new, keep that.
+    """Runs the tasks of a level as a Spark job of three stages: expand, let the owners decide what is new, keep that.
 
     Args:
-        worth: states that make a task worth its while; one task takes several parts of a small level.
-        memory: bytes of fingerprints that a task holds before it puts them on disk.
+        worth: the number of states for which a task pays off; one task takes several parts of a small level.
+        memory: bytes of fingerprints that a task holds before it writes them to disk.
 
     Attributes:
         usage: what Spark has measured of the last level.
@@ -80,16 +80,16 @@ class Cluster:
         self._sources: dict[tuple[int, int], Any] = {}
 
     def level(self, question: ExplorationTask, storage: Storage, level: Level, watch: Watch) -> list[dict[str, Any]]:
-        """Expand a level; returns what every task keeps of it, by part.
+        """Expand a level; return what every task keeps of it, by part.
 
         Raises:
-            Cancelled: `watch` said so.
-            Exception: Spark's, if a task failed for good.
+            Cancelled: `watch` requested it.
+            Exception: Spark's, if a task failed finally.
         """
         parts = question.parts
         tasks = max(1, min(parts, level.size // self.worth))
         expand, absorb, keep = self.tasks(question, storage, level.depth)
-        # plain RDDs: there is nothing to plan in this, and a level takes half the time that it does as a DataFrame
+        # plain RDDs: there is nothing to plan here, and a level takes half the time that it takes as a DataFrame
         found = self.sources(parts, tasks).mapPartitions(expand)
         new = found.partitionBy(tasks, int).values().mapPartitions(absorb)
         job = new.partitionBy(tasks, int).values().mapPartitions(keep)
@@ -102,8 +102,11 @@ class Cluster:
         return [by_owner[part] for part in range(parts)]
 
     def cores(self) -> int:
-        """How many tasks run at once. Of a cluster it is known when its executors have come, which they do after the
-        session is there: what counts is how many there are when no more have come for a second."""
+        """Return the number of tasks that run at once.
+
+        A cluster's executors register after its session has begun: the number is read once no more have registered for
+        a second.
+        """
         context: Any = self.spark.sparkContext
         if is_local(str(context.master)):
             return int(context.defaultParallelism)
@@ -119,7 +122,7 @@ class Cluster:
         return cores or int(context.defaultParallelism)
 
     def damage(self, storage: Storage, files: Sequence[File]) -> str:
-        """What is wrong with the first of these files that is not what was written; empty: nothing."""
+        """Return what is wrong with the first damaged file among these; empty if none is damaged."""
 
         def read(file: File) -> str:
             try:
@@ -132,13 +135,13 @@ class Cluster:
         return next(filter(None, context.parallelize(files, min(len(files), 4096)).map(read).collect()), "")
 
     def sources(self, parts: int, tasks: int) -> Any:
-        """The numbers of the parts, shared out among so many tasks."""
+        """Return the numbers of the parts as an RDD, distributed over so many tasks."""
         if (parts, tasks) not in self._sources:
             self._sources[parts, tasks] = self.spark.sparkContext.parallelize(range(parts), tasks)
         return self._sources[parts, tasks]
 
     def tasks(self, question: ExplorationTask, storage: Storage, depth: int) -> tuple[Task, Task, Task]:
-        """What the three stages do. They find the level in its manifest."""
+        """Return the functions of the three stages. They read the level from its manifest."""
         memory = self.memory
 
         def expand(sources: Iterable[int]) -> Iterator[tuple[int, Row]]:
@@ -159,7 +162,7 @@ class Cluster:
         return expand, absorb, keep
 
     def collected(self, job: Any, name: str, tasks: int, watch: Watch) -> list[Any]:
-        """The rows of a job, which is watched while it runs."""
+        """Run a job in a thread, and return its rows; report progress meanwhile."""
         context = self.spark.sparkContext
         outcome: list[Any] = []
         trouble: list[BaseException] = []
@@ -168,7 +171,7 @@ class Cluster:
             try:
                 context.setJobGroup(name, name.rpartition(" ")[0], interruptOnCancel=False)
                 outcome.extend(job.collect())
-            except BaseException as problem:  # told to the thread that waits
+            except BaseException as problem:  # raised in the waiting thread
                 trouble.append(problem)
 
         worker = threading.Thread(target=run, daemon=True)
@@ -186,7 +189,7 @@ class Cluster:
         return outcome
 
     def done(self, group: str) -> int:
-        """How many tasks of a group of jobs are done."""
+        """Return the number of finished tasks of a group of jobs."""
         tracker = self.spark.sparkContext.statusTracker()
         jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
         stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
@@ -195,8 +198,11 @@ class Cluster:
 
 @cache
 def begin(question: ExplorationTask) -> None:
-    """Make a task's process ready for a question. Spark collects garbage after every task, and would look at
-    everything that a process keeps each time, which takes longer than a small task: that is set apart."""
+    """Compile the code of an exploration in a task's process, and exempt what it keeps from garbage collection.
+
+    Spark collects garbage after every task, and would traverse everything that a process keeps each time, which takes
+    longer than a small task.
+    """
     code_for(question)
     gc.collect()
     gc.freeze()

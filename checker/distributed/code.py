@@ -1,4 +1,4 @@
-"""A model in machine code, with the kernel that tasks run."""
+"""Compile a model to machine code, with the kernel that tasks run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 
 
 class OtherVersion(Exception):
-    """What is compiled here is not what the question is about: a sentence."""
+    """The code that this process compiles differs from that of the request; the message is a sentence."""
 
 
 COLUMNS: dict[str, tuple[Any, ...]] = {
@@ -43,16 +43,16 @@ COLUMNS: dict[str, tuple[Any, ...]] = {
     "regrow": (None, PTR, I64, I64, PTR, I64, I64),
     "second_fingerprint": (I64, PTR),
 }
-OF_ONE_PROCESS = (  # what explorers export that insert successors into their own tables
+OF_ONE_PROCESS = (  # exports of explorers that insert successors into their own tables
     "insert", "rehash", "claim_states", "begin_gathering", "gather_states", "class_of_step", "visible_step",
 )  # fmt: skip
 
 
 class TaskCode(Compiled):
-    """What the tasks of every search have."""
+    """The common part of the code that tasks of every search run."""
 
     wide = False
-    quick = False  # what a task does is large, and there are many at once
+    quick = False  # the work of a task is large, and there are many at once
 
     columns: Any
     regrow: Any
@@ -75,42 +75,42 @@ class TaskCode(Compiled):
 
     @property
     def digest(self) -> str:
-        """Of all that it does, the same on every kind of machine."""
+        """A digest of the code's behaviour, the same on every kind of machine."""
         found: str = self.code.facts["digest"]
         return found
 
     @property
     def of_steps(self) -> int:
-        """The properties of steps, as a mask."""
+        """The step properties, as a mask."""
         return sum(1 << k for k, p in enumerate(self.properties) if p.of == STEP)
 
     def begin(self, work: int) -> None:
-        """Prepare the memory that a task works in, at this address."""
+        """Initialise the memory in which a task works, at this address."""
 
     def wanted_of(self, want: int) -> int:
-        """Return of the premises that are still to be met those whose meeting is seen in every state."""
+        """Return those of the open premises that can be seen to be met in every state."""
         return want
 
 
 class Code(TaskCode):
-    """With fingerprints of 64 bits."""
+    """The code of a search with fingerprints of 64 bits."""
 
     also_modules = (kernel,)
     exports = {name: of for name, of in compiled.EXPORTS.items() if name not in OF_ONE_PROCESS} | COLUMNS
 
 
 class WideCode(Code):
-    """With fingerprints of 128 bits."""
+    """The code of a search with fingerprints of 128 bits."""
 
     wide = True
     header = explorer.CANDIDATE + 8
 
 
 class AmpleCode(TaskCode, Narrowing):
-    """With ample sets and classes of what was observed; no step sleeps.
+    """The code of a search with ample sets and observer classes, without sleep sets.
 
-    Which steps sleep in a state depends on who found it first, and so on an order that owners would have to agree on;
-    which process is ample does not.
+    The sleep set of a state depends on which task found it first, and so on an order that owners would have to agree
+    on; the ample process does not.
     """
 
     also_modules = (ample_kernel, observer_kernel, kernel)
@@ -123,7 +123,7 @@ class AmpleCode(TaskCode, Narrowing):
 
     @property
     def merges(self) -> bool:
-        """Whether states are merged that differ in what was observed."""
+        """Whether states that differ only in ghosts are merged."""
         return self.classes.classes > 0
 
     def begin(self, work: int) -> None:
@@ -134,7 +134,7 @@ class AmpleCode(TaskCode, Narrowing):
 
 
 class WideAmpleCode(AmpleCode):
-    """With fingerprints of 128 bits."""
+    """The code of a search with ample sets and fingerprints of 128 bits."""
 
     wide = True
     header = explorer.CANDIDATE + 8
@@ -145,9 +145,9 @@ class Reduction:
     """How a search leaves out states.
 
     Attributes:
-        wanted: the properties whose premises are still to be met, by name, in order.
-        merging: whether states are merged that differ in what was observed.
-        deliveries: whether each step says what it delivers.
+        wanted: the properties whose premises are not met yet, by name, in order.
+        merging: whether states that differ only in ghosts are merged.
+        deliveries: whether each step records what it delivers.
         ample: whether the steps of one process may be enough.
     """
 
@@ -159,18 +159,18 @@ class Reduction:
 
 @dataclasses.dataclass(frozen=True)
 class ExplorationTask:
-    """What is explored, and in how many parts: what a checkpoint answers.
+    """The parameters of an exploration that a checkpoint belongs to.
 
     Attributes:
         configuration: protocol, sizes and budgets.
-        properties: what is judged, by name, in the order of the bits of every mask.
+        properties: the names of those that are judged, in the order of the bits of every mask.
         symmetry: whether renamings of a state count once.
         wide: whether fingerprints have 128 bits.
-        parts: how many owners there are; a power of two.
-        version: of the program, as `Code.digest` says it.
-        every_step: whether stuttering receipts are steps like others, where there may be any; None: there are none, or
-            it was not written down, as of old.
-        reduction: how states are left out; None: every state is visited.
+        parts: the number of owners; a power of two.
+        version: of the program, the value of `Code.digest`.
+        every_step: whether stuttering receipts are steps like others, where they are possible; None if they are not, or
+            if an older version did not record it.
+        reduction: how states are left out; None if every state is visited.
     """
 
     configuration: Configuration
@@ -184,7 +184,7 @@ class ExplorationTask:
 
     @property
     def bits(self) -> int:
-        """Of a fingerprint."""
+        """The number of bits of a fingerprint."""
         return 128 if self.wide else 64
 
     def as_json(self) -> dict[str, Any]:
@@ -192,9 +192,10 @@ class ExplorationTask:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> ExplorationTask:
-        """
+        """Build a task from its JSON form.
+
         Raises:
-            ValueError, TypeError, KeyError: this is no question, or not one of this version.
+            ValueError, TypeError, KeyError: the form is not that of a task, or not of this version.
         """
         values = {**data, "configuration": Configuration(**data["configuration"])}
         if how := data.get("reduction"):
@@ -211,14 +212,14 @@ class ExplorationTask:
         parts: int,
         every_step: bool = False,
     ) -> tuple[ExplorationTask, str]:
-        """A question, with symmetry if that is asked for and sound; with why it is not sound."""
+        """Return a task, with symmetry if that is requested and sound, and why it is not sound."""
         code, asymmetry = (WideCode if wide else Code).of(Model(configuration), properties, symmetry, every_step)
         names = tuple(p.name for p in properties)
         return cls(configuration, names, code.symmetry, wide, parts, code.digest, code.stuttering_steps), asymmetry
 
 
 def made_for(task: ExplorationTask) -> TaskCode:
-    """Make the code of a task, whichever version it is of."""
+    """Compile the code for a task, without checking its version."""
     known = properties_of(task.configuration.protocol)
     known = (*known, *(q for p in known for q in p.follows_from))
     properties = [property_named(name, known) for name in task.properties]
@@ -233,10 +234,10 @@ def made_for(task: ExplorationTask) -> TaskCode:
 
 @cache
 def code_for(question: ExplorationTask) -> TaskCode:
-    """The code of a question: made once in a process.
+    """Return the code for a task, which is compiled once in a process.
 
     Raises:
-        OtherVersion: this process has other texts than the one that asks.
+        OtherVersion: this process has other sources than the one that made the task.
     """
     code = made_for(question)
     if code.digest != question.version:

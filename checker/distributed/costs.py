@@ -1,13 +1,13 @@
-"""What an exploration on Spark costs: a model with measured parameters, and what it forecasts.
+"""The cost of an exploration on Spark: a model with measured parameters, and its forecasts.
 
 `benchmarks/distributed.py --record` measures the parameters on one configuration, in one run of both engines, and
-writes them to `costs.json`. The model is linear: so much for a state, a level that is a job, a task, and a start. It
-knows nothing of how many states a model has. A forecast is made for a number of states; where none is known, for
-10^7, 10^8 and so on.
+writes them to `costs.json`. The model is linear: a cost for a state, a level that is a job, a task, and a start. It
+does not know how many states a model has. A forecast is made for a number of states; if none is known, for 10^7, 10^8
+and so on.
 
-What a forecast assumes: states and their successors are as large, and as many, as those of the configuration that was
-measured; cores are as fast; tasks share the work out evenly; as many levels are jobs; the largest level has the same
-part of all states. After a run, `held` compares the forecast for the states that there were with what came.
+A forecast assumes that states and their successors are as large, and as many, as those of the measured configuration;
+that cores are as fast; that tasks share the work evenly; that as many levels are jobs; and that the largest level has
+the same part of all states. After a run, `held` compares the forecast for its number of states with the measurements.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LARGE = 10_000_000  # states from which on an exploration takes long
 
 
 class NotWorth(Exception):
-    """A cluster is not faster than this machine alone: a sentence."""
+    """A cluster is not faster than this machine alone; the message is a sentence."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Costs:
         sent: fingerprints that leave a task, for each state; `successors`: the most that this can be.
         message: bytes that Spark's shuffle takes for each of them, answers included.
         written: bytes written to the checkpoint's storage, for each state.
-        kept: bytes that lie there at the end, for each state.
+        kept: bytes stored there at the end, for each state.
         packed, candidates: bytes of a packed state, and of what tasks have found, for each new state of a level.
         largest: the part of all states that the largest level has.
         base_memory: bytes of a task's process without states.
@@ -94,28 +94,28 @@ class Costs:
 
     @property
     def ratio(self) -> float:
-        """How many times the local engine's CPU Spark takes for a state."""
+        """Spark's CPU time for a state, as a multiple of the local engine's."""
         return self.cpu / self.local_cpu
 
     def cores_worth(self, here: int) -> int:
-        """Return from how many cores on Spark is faster than a machine of so many, where there are states enough."""
+        """Return the number of cores from which Spark is faster than a machine of so many, given enough states."""
         return math.floor(self.ratio * here) + 1
 
     def states_worth(self, cores: int, here: int) -> int | None:
-        """Return from how many states on Spark is faster, its start included; None: it is not, however many."""
+        """Return the number of states from which Spark is faster, its start included; None if it never is."""
         gain = self.local_cpu / here - self.cpu / cores
         return math.ceil((self.start_seconds + self.jobs * self.level_seconds) / gain) if gain > 0 else None
 
     def level_worth(self, cores: int) -> float:
-        """Return the seconds up to which the driver is sooner done with a level than a job is."""
+        """Return the seconds up to which the driver finishes a level sooner than a job does."""
         return self.level_seconds / (1 - 1 / max(2, cores))
 
     def why_not_worth(self, cores: int, here: int, states: int | None) -> str:
-        """Return why a cluster is not faster than a machine alone; empty: it is.
+        """Return why a cluster is not faster than a machine alone; empty if it is.
 
         Args:
-            cores: of the cluster; `here`: of the machine. They are taken to be equally fast.
-            states: the most there can be; None: there may be any number.
+            cores: of the cluster; `here`: of the machine. They are assumed to be equally fast.
+            states: the maximum number; None if it is unbounded.
         """
         worth = self.states_worth(cores, here)
         if worth is None:
@@ -127,12 +127,12 @@ class Costs:
         return ""
 
     def why_worth(self, cores: int, here: int) -> str:
-        """Return why a cluster is chosen, where it is."""
+        """Return why a cluster is chosen, if it is."""
         worth = self.states_worth(cores, here)
         return f"the cluster, with {cores} cores, is faster from {worth or 0:,} states on; {self.alone(here)}"
 
     def alone(self, here: int) -> str:
-        """Return the break-even as a sentence's part."""
+        """Return the break-even as a part of a sentence."""
         return (
             f"below {self.cores_worth(here)} cores this machine, which has {here}, is faster: Spark takes "
             f"{self.ratio:.1f} times the CPU for a state"
@@ -141,18 +141,18 @@ class Costs:
     def forecast(
         self, states: int, cores: int, parts: int, jobs: int | None = None, largest: int | None = None
     ) -> Forecast:
-        """Forecast what so many states take.
+        """Forecast the resources for a number of states.
 
         Args:
             cores: of the cluster, as fast as those that were measured.
             parts: of each level.
-            jobs: levels that are jobs; None: as many as were measured.
-            largest: states of the largest level; None: the part of all that was measured.
+            jobs: levels that are jobs; None for as many as were measured.
+            largest: states of the largest level; None for the measured part of all states.
         """
         jobs = self.jobs if jobs is None else jobs
         largest = math.ceil(self.largest * states) if largest is None else largest
         work = 3 * (parts - 1) * jobs * self.task_cpu + self.cpu * states
-        # more parts, and more of the successors leave their task; what is measured is of few
+        # with more parts, more of the successors leave their task; the measurement was of few
         sent = self.sent if parts <= self.parts else self.successors
         return Forecast(
             states=states,
@@ -172,15 +172,15 @@ class Costs:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What so many states take on so many cores.
+    """The forecast resources for a number of states on a number of cores.
 
     Attributes:
-        cpu: seconds, of all processes while they explore; `counted`: of these what a run counts by itself.
-        seconds: to explore, the session's start not included.
+        cpu: seconds, of all processes while they explore; `counted`: of these, those that a run counts by itself.
+        seconds: to explore, without the session's start.
         shuffle: bytes through Spark's shuffle.
         written: bytes written to the checkpoint's storage.
-        disk: bytes that lie there at the worst moment, of one copy.
-        memory: bytes of the largest process of a task, at most: it grows more slowly than a task's share.
+        disk: the maximum number of bytes stored there at any time, of one copy.
+        memory: the maximum bytes of the largest process of a task; it grows more slowly than a task's share.
     """
 
     states: int
@@ -195,7 +195,7 @@ class Forecast:
 
     @property
     def text(self) -> str:
-        """It as a part of a sentence."""
+        """The forecast as a part of a sentence."""
         return (
             f"{self.states:,} states take {self.cpu:,.0f} CPU-seconds, {self.seconds:,.0f} s on {self.cores} cores, "
             f"{gigabytes(self.shuffle)} of shuffle, and at most {gigabytes(self.disk)} on the checkpoint's storage"
@@ -207,7 +207,7 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Held:
-    """A quantity that was forecast, beside what came."""
+    """A quantity that was forecast, and its measured value."""
 
     quantity: str
     unit: str
@@ -216,12 +216,12 @@ class Held:
 
     @property
     def percent(self) -> float:
-        """By how much what came is more than what was forecast; negative: less."""
+        """The measured value relative to the forecast, in percent: positive if it is more, negative if less."""
         return 100 * (self.measured / self.forecast - 1)
 
     @property
     def text(self) -> str:
-        """It as a part of a sentence."""
+        """The comparison as a part of a sentence."""
         said = {"s": "{:,.0f} s", "CPU-s": "{:,.0f} CPU-s"}.get(self.unit, "")
         figure = said.format(self.forecast) if said else gigabytes(self.forecast)
         return f"{self.quantity} {figure}, came {self.percent:+.0f} %"
@@ -231,8 +231,9 @@ class Held:
 
 
 def held(forecast: Forecast, usage: Usage, memory: int) -> list[Held]:
-    """Compare a forecast for what the jobs have found with what they took; what Spark could not be asked about is
-    left out, and where no level was a job there is nothing to compare.
+    """Compare a forecast for the states that the jobs found with the measured values.
+
+    Values that Spark could not report are left out; if no level was a job, the result is empty.
 
     Args:
         memory: bytes of the largest process of a task.
@@ -255,5 +256,5 @@ def recorded(bits: int = 64) -> Costs:
 
 
 def gigabytes(size: float) -> str:
-    """A size as a person reads it."""
+    """Return a number of bytes as text in GB or MB."""
     return f"{size / 1e9:,.1f} GB" if size >= 1e8 else f"{size / 1e6:,.1f} MB"

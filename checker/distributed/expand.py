@@ -1,6 +1,4 @@
-"""The first third of a level, in a task: its share is expanded, what was found is kept in a file, and the owners of its
-fingerprints are asked what of it is new.
-"""
+"""The first stage of a level, in a task: expand its share, save what it finds, and query the fingerprints' owners."""
 
 from __future__ import annotations
 
@@ -20,8 +18,9 @@ __all__ = ["expanded"]
 
 
 def expanded(question: ExplorationTask, storage: Storage, level: Level, source: int) -> Iterator[Row]:
-    """Expand a share of a level; gives what its owners are asked, and at the end a report, for the owner of the same
-    number to hand on.
+    """Expand a share of a level; yield the queries to owners, and then a report.
+
+    The report goes to the owner of the same number, which passes it on.
 
     Raises:
         Damaged: a file of the checkpoint is not what was written.
@@ -31,7 +30,7 @@ def expanded(question: ExplorationTask, storage: Storage, level: Level, source: 
     code = code_for(question)
     report, found = Block(8 * kernel.REPORT), NOTHING
     if level.shares()[source]:
-        # no other attempt at this has the same name
+        # no other attempt at this task has the same name
         name = f"{folder_of(level.depth + 1)}/{source:05}-{uuid.uuid4().hex[:12]}.found"
         with workspace_for(code) as workspace:
             with storage.writing(name) as out:

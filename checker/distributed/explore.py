@@ -1,4 +1,4 @@
-"""Breadth-first exploration level by level, each level a job, each committed before the next begins."""
+"""Breadth-first exploration on Spark: each level is a job, and is committed before the next begins."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from zabspec.limits import Deadline
 
 __all__ = ["SparkExplorer"]
 
-HERE = 20_000  # states of a level that are expanded without a job, where it is not known how long that takes
-PACED = 5_000  # states from which on a level shows how long a state takes
+HERE = 20_000  # states of a level that is expanded without a job, if its duration is unknown
+PACED = 5_000  # states from which on the duration of a state can be estimated from a level
 
 Progress = Callable[[Exploration, int, int], None]
 
 
 class SparkExplorer:
-    """Explores a question breadth-first, from the start or from its last committed level."""
+    """Explores a model breadth-first, from the start or from its last committed level."""
 
     def __init__(
         self,
@@ -42,12 +42,13 @@ class SparkExplorer:
         level: Level | None = None,
         worth: float | None = None,
     ) -> None:
-        """
+        """Make an explorer.
+
         Args:
             checkpoint: where levels are committed.
-            level: the one to go on from.
-            worth: seconds up to which a level is expanded without a job, as far as can be told from the one before;
-                None: that is decided by its size (`HERE`).
+            level: the one to continue from.
+            worth: seconds up to which a level is expanded without a job, as estimated from the one before; None to
+                decide that by its size (`HERE`).
         """
         self.question = question
         self.code = code_for(question)
@@ -56,7 +57,7 @@ class SparkExplorer:
         self.level = level
         self.here = HERE
         self.worth = worth
-        self.pace = 0.0  # seconds for a state of the last level that was expanded here, and not tiny; 0: there is none
+        self.pace = 0.0  # seconds for a state of the last level expanded here that was not tiny; or 0
         self.result = Exploration(
             self.code.properties, question.symmetry, "spark", stuttering_off=self.code.stuttering_off
         )
@@ -67,12 +68,12 @@ class SparkExplorer:
     def run(
         self, cluster: Cluster | Here, limits: Limits, keep_going: bool = False, progress: Progress | None = None
     ) -> Exploration:
-        """Explore.
+        """Explore level by level until a limit, a violation or the end; the outcome is in `result`.
 
         Args:
             cluster: where levels of more than a few states are expanded.
-            limits: a depth, and where to give up. Levels are whole: it may be some way beyond.
-            keep_going: go on past violations, for the shortest of every property.
+            limits: a depth, and other limits. Levels are whole, so that limits may be exceeded somewhat.
+            keep_going: whether to continue past violations, for the shortest run to each property.
             progress: called now and then.
 
         Raises:
@@ -127,7 +128,7 @@ class SparkExplorer:
         return r
 
     def small(self, level: Level) -> bool:
-        """Whether a level is done with sooner without a job. Where it is expanded changes nothing that is found."""
+        """Return whether a level is finished sooner without a job. The result of the level is the same either way."""
         if self.worth is None or not self.pace:
             return level.size <= self.here
         return level.size * self.pace <= self.worth
@@ -142,7 +143,7 @@ class SparkExplorer:
             r.raw_levels.pop()
             return True
         if limits.depth is not None and level.depth >= limits.depth:
-            return True  # all that was asked
+            return True  # everything requested was explored
         if limits.max_states is not None and r.distinct >= limits.max_states:
             r.stopped = f"--max-states {limits.max_states} reached"
         elif deadline.over():
@@ -158,7 +159,7 @@ class SparkExplorer:
     # --- levels ------------------------------------------------------------------------------------
 
     def first_level(self) -> Level:
-        """The initial state, judged, as the level of one owner."""
+        """Return the level of the initial state, judged; it belongs to one owner."""
         code, question = self.code, self.question
         self.storage.create(folder_of(0))
         initial = code.model.program.initial().key()
@@ -190,7 +191,7 @@ class SparkExplorer:
         return level
 
     def next_level(self, level: Level, answers: list[dict[str, Any]]) -> Level:
-        """The level that the tasks' answers make; nothing else is counted."""
+        """Return the level that the tasks' answers describe; nothing else is counted."""
         parts: list[Part] = [answer["part"] for answer in answers]
         reports = [report for answer in answers for report in answer["reports"]]
         if len(reports) != self.question.parts:
@@ -219,7 +220,7 @@ class SparkExplorer:
         return new
 
     def note_errors(self, level: Level, new: Level, words: list[list[int]]) -> None:
-        """Keep the first run-time errors of a level, whichever order its parts were run in."""
+        """Record the first run-time errors of a level, independent of the order in which its parts were run."""
         for noted, place in ((kernel.R_ERROR, kernel.R_ERROR_AT), (kernel.R_FAILED, kernel.R_FAILED_AT)):
             found = [(w[place] < kernel.LISTED, source, w) for source, w in enumerate(words) if w[noted]]
             if found:
@@ -228,7 +229,7 @@ class SparkExplorer:
                 self.note_failure(new, self.code.schedule_along(ordinals), w[noted])
 
     def note_failure(self, level: Level, schedule: Sequence[int], noted: int, here: bool = False) -> None:
-        """Put a run-time error into a level, with the run to it."""
+        """Record a run-time error in a level, with the run to it."""
         found = Exploration(self.code.properties)
         found.error = level.error
         note_failure(found, self.code.model, schedule, self.code.said_of(noted), bool(noted & OF_AUTHOR), here)
@@ -238,18 +239,18 @@ class SparkExplorer:
             level.error_run = list(found.error_run)
 
     def broken_state(self, new: Level, answers: list[dict[str, Any]], k: int) -> list[int] | None:
-        """The steps to the first state of a level that breaks a property."""
+        """Return the steps to the first state of a level that violates a property, or None."""
         for part, answer in enumerate(answers):
             if k in answer["broken"]:
                 return list(self.code.schedule_along(self.checkpoint.ordinals(new, part, answer["broken"][k])))
         return None
 
     def ordinals(self, level: Level, share: int, place: int) -> list[int]:
-        """For each step to a state which successor it is; of the state its place in what a task expanded."""
+        """Return the ordinal of each step to a state, which is given by its index among those that a task expanded."""
         return self.checkpoint.ordinals(level, *located(level, share, place))
 
     def broken_step(self, level: Level, words: list[list[int]], k: int) -> list[int] | None:
-        """The steps to the first state of a level that has a step which breaks a property, and that step."""
+        """Return the steps through the first step of a level that violates a property, or None."""
         for source, w in enumerate(words):
             if w[kernel.R_BROKEN + k]:
                 path = self.ordinals(level, source, w[kernel.R_BROKEN + k] - 1)
@@ -259,7 +260,7 @@ class SparkExplorer:
     # --- what is told ------------------------------------------------------------------------------
 
     def tell(self, level: Level) -> None:
-        """Put what a level came to into the result."""
+        """Copy the figures and findings of a level to the result."""
         r, code, totals = self.result, self.code, level.totals
         named: dict[str, Property] = {p.name: p for p in (*code.properties, NO_RUNTIME_ERROR)}
         r.levels, r.raw_levels = list(level.levels), list(level.raw_levels)

@@ -1,7 +1,7 @@
-"""Files of a checkpoint, and a folder of this machine that they lie in.
+"""Files of a checkpoint, in a folder on this machine.
 
-Nothing here needs more than Python's own library: the local engine keeps its checkpoints so, and the distributed one,
-which reaches other machines too, by `storage.py`; what a checkpoint says is the same (`checkpoint.py`).
+Only Python's standard library is needed here: the local engine keeps its checkpoints this way. The distributed engine
+uses `storage.py`, which reaches other machines too; the content is the same (`checkpoint.py`).
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ LARGEST_SMALL = 64 << 20  # bytes of a manifest
 
 
 class StorageError(Exception):
-    """The storage cannot be used: a sentence."""
+    """The storage cannot be used; the message is a sentence."""
 
 
 class Damaged(Exception):
-    """A file is missing, short, or not what was written: a sentence."""
+    """A file is missing, short, or not what was written; the message is a sentence."""
 
 
 @dataclass(frozen=True)
 class File:
-    """A file that counts.
+    """A file that a manifest names.
 
     Attributes:
-        name: below the checkpoint's folder.
+        name: relative to the checkpoint's folder.
         size: bytes, padding included.
-        crc: CRC-32 of them.
-        count: of what it holds.
+        crc: CRC-32 of its bytes.
+        count: the number of items that it holds.
     """
 
     name: str
@@ -53,7 +53,7 @@ NOTHING = File("", 0, 0, 0)
 
 
 class Folder:
-    """A folder of this machine.
+    """A folder on this machine.
 
     Attributes:
         where: its path.
@@ -68,9 +68,10 @@ class Folder:
         return Path(self.where) / name
 
     def create(self, folder: str = "") -> None:
-        """
+        """Create the folder, or one below it.
+
         Raises:
-            StorageError: it cannot be made.
+            StorageError: it cannot be created.
         """
         try:
             self.path(folder).mkdir(parents=True, exist_ok=True)
@@ -78,7 +79,10 @@ class Folder:
             raise StorageError(f"--checkpoint {self.where}: {problem.strerror or problem}") from problem
 
     def write(self, name: str, pieces: Iterable[Any], count: int) -> File:
-        """A new file of these pieces of bytes.
+        """Write pieces of bytes to a new file, and return its description.
+
+        Args:
+            count: the number of items in it.
 
         Raises:
             OSError: it cannot be written.
@@ -93,7 +97,7 @@ class Folder:
         return File(name, size, crc, count)
 
     def read(self, file: File) -> bytes:
-        """All of a file, checked.
+        """Return the whole content of a file, after checking it.
 
         Raises:
             Damaged: it is not what was written.
@@ -107,11 +111,11 @@ class Folder:
         return data
 
     def part(self, file: File, at: int, size: int) -> bytes:
-        """Some bytes of a file."""
+        """Return some bytes of a file."""
         return self.read(file)[at : at + size]
 
     def replace(self, name: str, data: bytes) -> None:
-        """A file that is there whole, or as it was before.
+        """Replace a file atomically: it has the new content whole, or the old.
 
         Raises:
             OSError: it cannot be written.
@@ -119,10 +123,10 @@ class Folder:
         write_whole(self.path(name), data)
 
     def settle(self, name: str) -> None:
-        """What a killed process has written the system keeps; what a power cut spoils is seen when it is read."""
+        """Do nothing: the system keeps what a killed process wrote, and reading detects damage by a power cut."""
 
     def names(self, folder: str = "") -> list[str]:
-        """The names in a folder, folders among them; none where there is no such folder.
+        """Return the names in a folder, subfolders included; empty if there is no such folder.
 
         Raises:
             StorageError: it cannot be read.
@@ -135,7 +139,7 @@ class Folder:
             raise StorageError(f"--checkpoint {self.where}: {problem.strerror or problem}") from problem
 
     def small(self, name: str) -> bytes:
-        """A small file.
+        """Return the content of a small file.
 
         Raises:
             OSError: it cannot be read.
@@ -143,7 +147,7 @@ class Folder:
         return read_bytes(self.path(name), LARGEST_SMALL)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove files, as far as they are there."""
+        """Remove those of some files that exist."""
         for name in names:
             with contextlib.suppress(OSError):
                 self.path(name).unlink()

@@ -1,7 +1,7 @@
-"""Fingerprints as columns: who owns them, which are new, and sorted runs of them.
+"""Fingerprints as columns: their owners, which are new, and sorted runs of them.
 
-A run is a sorted set. An owner has a few, each at least twice as large as the next younger one, so
-that a fingerprint is looked for in few places and is moved a logarithm of times.
+A run is a sorted set. An owner has a few, each at least twice as large as the next younger one, so that a fingerprint
+is looked up in few places and is moved a logarithmic number of times.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Fingerprints:
     """A column of fingerprints.
 
     Attributes:
-        first: 64 bits of each.
-        second: the other 64 bits of each, where there are 128.
+        first: the first 64 bits of each.
+        second: the other 64 bits of each, if there are 128.
     """
 
     first: Words
@@ -50,7 +50,7 @@ class Fingerprints:
 
 
 def concatenated(columns: Sequence[Fingerprints], wide: bool) -> Fingerprints:
-    """Columns one after the other."""
+    """Return columns one after the other as one."""
     none: list[Words] = [np.empty(0, np.uint64)]
     first = np.concatenate([c.first for c in columns] or none)
     second = np.concatenate([c.second for c in columns if c.second is not None] or none) if wide else None
@@ -61,17 +61,17 @@ def concatenated(columns: Sequence[Fingerprints], wide: bool) -> Fingerprints:
 
 
 def cells(parts: int) -> int:
-    """What fingerprints are shared out by: the kernel's groups, or finer."""
+    """Return the number of cells by which fingerprints are distributed: the kernel's groups, or more."""
     return max(GROUPS, parts)
 
 
 def cell_of(first: Words, parts: int) -> NDArray[np.uint32]:
-    """The cell of each fingerprint. Owner k has the cells from k * cells / parts."""
+    """Return the cell of each fingerprint. Owner k has the cells from k * cells / parts."""
     return (first >> np.uint64(64 - (cells(parts).bit_length() - 1))).astype(np.uint32)
 
 
 def split_key(key: int) -> tuple[int, int]:
-    """A predecessor's place in what its task expanded, and which of its successors this was."""
+    """Split a key into a predecessor's index among those its task expanded, and the ordinal of the successor."""
     return key >> INDEX_AT, key & (1 << INDEX_AT) - 1
 
 
@@ -79,17 +79,17 @@ def split_key(key: int) -> tuple[int, int]:
 
 
 def ordered(column: Fingerprints) -> Places:
-    """The order that sorts a column; equal ones in any."""
+    """Return the order that sorts a column; equal fingerprints in any order."""
     order = np.argsort(column.first)
     if column.second is not None and len(order):
         first, second = column.first[order], column.second[order]
-        if np.any((first[1:] == first[:-1]) & (second[1:] != second[:-1])):  # half a collision: rare
+        if np.any((first[1:] == first[:-1]) & (second[1:] != second[:-1])):  # equal in one half only: rare
             return np.lexsort((column.second, column.first))
     return order
 
 
 def distinct(column: Fingerprints) -> tuple[Fingerprints, Places]:
-    """The set of a column's fingerprints, sorted, and the place where each is first met."""
+    """Return the set of a column's fingerprints, sorted, and the index at which each occurs first."""
     if not len(column):
         return column, np.empty(0, np.int64)
     order = ordered(column)
@@ -104,11 +104,11 @@ def distinct(column: Fingerprints) -> tuple[Fingerprints, Places]:
 
 
 def known(run: Fingerprints, wanted: Fingerprints) -> Mask:
-    """Which of a sorted set are in a run."""
+    """Return a mask of the members of a sorted set that are in a run."""
     out = np.zeros(len(wanted), np.bool_)
     if not len(run):
         return out
-    # only the part of the run that can matter is looked at, which for a file means read
+    # only the relevant part of the run is searched, and so read from its file
     last = len(run) - 1
     places = np.searchsorted(run.first, wanted.first)
     if run.second is None or wanted.second is None:
@@ -128,7 +128,7 @@ def known(run: Fingerprints, wanted: Fingerprints) -> Mask:
 
 
 def merged(runs: Sequence[Fingerprints]) -> Fingerprints:
-    """The union of runs that have nothing in common."""
+    """Return the union of disjoint runs."""
     both = concatenated(runs, runs[0].second is not None)
     if both.second is None:
         return Fingerprints(np.sort(both.first, kind="stable"))  # which merges what is sorted already
@@ -139,7 +139,7 @@ def merged(runs: Sequence[Fingerprints]) -> Fingerprints:
 
 
 def merge_slices(runs: Sequence[Fingerprints], size: int = SLICE) -> Iterator[Fingerprints]:
-    """The union of runs that have nothing in common, piece by piece in order."""
+    """Yield the union of disjoint runs, piece by piece in order."""
     largest = max(runs, key=len)
     cuts = [largest.first[k] for k in range(size, len(largest), size)]
     places = [[0, *(int(np.searchsorted(run.first, cut)) for cut in cuts), len(run)] for run in runs]
@@ -148,11 +148,11 @@ def merge_slices(runs: Sequence[Fingerprints], size: int = SLICE) -> Iterator[Fi
 
 
 def to_merge(sizes: Sequence[int], new: int) -> int:
-    """How many of the youngest of an owner's runs a new one is merged with.
+    """Return the number of an owner's youngest runs with which a new one is merged.
 
     Args:
         sizes: of its runs, the oldest first.
-        new: how many fingerprints the new one has.
+        new: the number of fingerprints in the new one.
     """
     n = 0
     while n < len(sizes) and sizes[-1 - n] < 2 * new:

@@ -1,4 +1,4 @@
-"""Say what a long exploration on Spark is forecast to take, while somebody waits."""
+"""Report the forecast of a long exploration on Spark while it runs."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from checker.explore.result import Exploration, collision, enough
 
 __all__ = ["LONG", "POWERS", "Forecasting"]
 
-LONG = 2_000_000  # states from which on a forecast is said
-POWERS = (7, 8, 9, 10)  # of ten: the numbers of states that are forecast where none is known
+LONG = 2_000_000  # states from which on a forecast is reported
+POWERS = (7, 8, 9, 10)  # powers of ten: the numbers of states to forecast if no limit is known
 
 Progress = Callable[[Exploration, int, int], None]
 
 
 @dataclass
 class Forecasting:
-    """Says when fingerprints become too short, and once what an exploration is forecast to take: at the start if it is
-    known to be long, or when it turns out to be. It stands where the callback for progress does.
+    """Reports once what an exploration is forecast to take, and when fingerprints become too short.
+
+    The forecast is reported at the start if the exploration is known to be long, or once it turns out to be. An
+    instance is used as the callback for progress.
 
     Args:
-        note: takes a sentence.
-        states: the most there can be, by a limit of the request; None: nobody knows.
+        note: receives a sentence.
+        states: the maximum number, by a limit of the request; None if there is no limit.
     """
 
     costs: Costs
@@ -36,7 +38,7 @@ class Forecasting:
     warned: bool = field(default=False, init=False)
 
     def begin(self) -> None:
-        """Say it at once where a limit lets an exploration be long."""
+        """Report the forecast at once if the limit of states allows a long exploration."""
         if self.states is not None and self.states >= LARGE:
             self.say()
 
@@ -52,7 +54,7 @@ class Forecasting:
             self.progress(result, expanded, size)
 
     def say(self) -> None:
-        """Say what it takes, for the most states there can be, or for powers of ten."""
+        """Report the forecast for the maximum number of states, or for powers of ten."""
         known = self.states is not None
         numbers = [self.states] if self.states is not None else [10**power for power in POWERS]
         self.said = tuple(self.costs.forecast(n, self.cores, self.parts) for n in numbers)

@@ -1,5 +1,4 @@
-"""The last third of a level, in a task: of what it has found it keeps what owners say is new, as its part of the next
-level."""
+"""The last stage of a level, in a task: keep its states that owners report as new, as a part of the next level."""
 
 from __future__ import annotations
 
@@ -22,17 +21,19 @@ from checker.explore.memory import peak_bytes
 
 __all__ = ["kept"]
 
-BLOCKS = 16  # that a part is shared out by, about
+BLOCKS = 16  # the approximate number of blocks of a part
 LEAST_BLOCK = 256  # states
 
 
 def kept(question: ExplorationTask, storage: Storage, level: Level, rows: Iterable[Row]) -> Iterator[tuple[int, Row]]:
-    """Keep what each task among the rows has found that is new. The driver counts what it gets from here, and nothing
-    else. What was found stays until the level is committed: another attempt at this may need it.
+    """Keep the new states of each task among the rows; yield each task's number and what the driver counts.
+
+    The driver counts nothing else. The file of a task's candidates stays until the level is committed: another attempt
+    may need it.
 
     Raises:
         RuntimeError: a message is missing, or came twice.
-        Damaged: what was found is not there any more, or is not what was written.
+        Damaged: the file of candidates is missing, or not what was written.
     """
     by_source: dict[int, list[Row]] = {}
     for row in rows:
@@ -50,7 +51,7 @@ def one_of(rows: list[Row], name: str) -> Any:
 
 @dataclass
 class Keeping:
-    """What one task keeps, at the end of one level."""
+    """One task's part of the next level, as it is written at the end of a level."""
 
     question: ExplorationTask
     storage: Storage
@@ -62,13 +63,13 @@ class Keeping:
     blocks: list[tuple[int, int]] = field(default_factory=list)
 
     def keep(self, rows: list[Row]) -> dict[str, Any]:
-        """Write the task's part of the next level; returns what is to be known of it."""
+        """Write the task's part of the next level; return its description for the driver."""
         cpu = time.process_time()
         report, found, absorbed = (one_of(rows, name) for name in ("report", "candidates", "absorbed"))
         mask = mask_of([one for row in rows for one in row.get("answers", ())], found.count)
         count = int(np.count_nonzero(mask))
         states = predecessors = NOTHING
-        # no other attempt at this has the same name
+        # no other attempt at this task has the same name
         name = f"{folder_of(self.level.depth + 1)}/{self.source:05}-{uuid.uuid4().hex[:12]}"
         if count:
             states = self.storage.write(f"{name}.states", self.chosen(found, mask), count)
@@ -88,7 +89,7 @@ class Keeping:
         }
 
     def chosen(self, found: File, mask: Any) -> Iterator[Any]:
-        """The packed states that are new, and all else that is to be known of them."""
+        """Yield the packed states that are new, and record their other columns."""
         buffer = self.storage.read(found)
         at = before = 0
         most = max(LEAST_BLOCK, int(np.count_nonzero(mask)) // BLOCKS)
@@ -105,10 +106,10 @@ class Keeping:
             raise Damaged(f"{found.name} has {at} states, not {len(mask)}")
 
     def note(self, new: Candidates, before: int) -> None:
-        """Note what is to be known of some states.
+        """Record the keys, renamings and violations of some states.
 
         Args:
-            before: how many of the part come before them.
+            before: the number of states of the part that come before them.
         """
         self.predecessors.append(new.keys)
         self.raw += len(new)
@@ -137,13 +138,13 @@ class Keeping:
 
 
 def mask_of(answers: list[tuple[int, int, bytes]], states: int) -> Any:
-    """Of all that a task found what is new, from what owners say.
+    """Return the mask of a task's states that owners report as new.
 
     Args:
-        states: how many it found.
+        states: their number.
 
     Raises:
-        RuntimeError: of something nobody or somebody twice says it.
+        RuntimeError: a state is reported by no owner, or by two.
     """
     answers.sort()
     out = []
@@ -155,6 +156,6 @@ def mask_of(answers: list[tuple[int, int, bytes]], states: int) -> Any:
             )
         out.append(np.unpackbits(np.frombuffer(bits, np.uint8), count=count).astype(np.bool_))
         at += count
-    if at != states:  # also where nothing seems to be new: the level would be taken to be the last
+    if at != states:  # even if nothing seems to be new: the level would be treated as the last
         raise RuntimeError(f"owners reported on {at} states, but {states} were found")
     return np.concatenate(out) if out else np.zeros(0, np.bool_)

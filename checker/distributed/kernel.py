@@ -1,13 +1,13 @@
-"""What the explorer's kernel does otherwise in a task, in the kernel language.
+"""The parts of the explorer's kernel that differ in a task, in the kernel language.
 
-`checker/explore/kernel.py` expands; its `settle` is replaced by one for a single thread with a table of its
-own, which holds what this task has met: a successor is looked up, put into the table and written
-out in one go, so that no state leaves a task twice. `columns` then takes candidates apart.
+`checker/explore/kernel.py` expands; its `settle` is replaced by one for a single thread with a table of its own, which
+holds what this task has met: a successor is looked up, put into the table and written out at once, so that no state
+leaves a task twice. `columns` then splits candidates into columns.
 
-With fingerprints of 128 bits (WIDE) the first 64 are the explorer's; the second 64 lie `where[SECONDS]`
-words behind the first in the table.
+With fingerprints of 128 bits (WIDE) the first 64 are the explorer's; the second 64 are stored `where[SECONDS]` words
+after the first in the table.
 
-What the program binds is imported from `checker/explore/interface.py`.
+The names that the program binds are imported from `checker/explore/interface.py`.
 """
 
 from __future__ import annotations
@@ -62,8 +62,11 @@ def settle(
 
 
 class Candidates(structs.Struct):
-    """What was found in one group, as columns: of each state its fingerprint, its predecessor's key and the bytes of
-    its packed form, and by how many renamings it stays what it is; of some the properties that they break."""
+    """The states found in one group, as columns.
+
+    Of each state: its fingerprint, its predecessor's key, the size of its packed form, and the number of renamings that
+    fix it. Of some: the properties that they violate.
+    """
 
     most = structs.size()
     count = structs.word()
@@ -81,7 +84,7 @@ def columns(source: Bytes, start: int, used: int, states: Bytes, found: Candidat
     """Append one group's candidates, `used` bytes from `start`, to columns.
 
     Args:
-        states: where packed states go, one behind the other.
+        states: where packed states go, one after the other.
     """
     at = start
     end = start + used
@@ -117,7 +120,7 @@ def regrow(old: Words, old_seconds: int, old_capacity: int, new: Words, new_seco
 
 
 def second_fingerprint(s: State) -> int:
-    """The second 64 bits of the fingerprint of a state that stands for its orbit."""
+    """Return the second 64 bits of the fingerprint of a state that represents its orbit; 0 unless WIDE."""
     if WIDE:
         return hash_second(s)
     return 0

@@ -1,4 +1,4 @@
-"""Measure what an exploration on Spark uses: what its tasks say, and what Spark itself has measured of them."""
+"""Measure the resources of an exploration on Spark, from its tasks' reports and Spark's own measurements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["of_answers", "of_jobs", "registered"]
 
 
 def of_answers(new: Level, answers: list[dict[str, Any]], seconds: float) -> Usage:
-    """Return what tasks say of a level that was a job."""
+    """Return the usage that the tasks of a level report."""
     runs = [run for part in new.parts for run in part.runs if run.name.startswith(f"{folder_of(new.depth)}/")]
     found = sum(a["candidates"].size for a in answers)
     files = [file for part in new.parts for file in (part.states, part.predecessors)] + runs
@@ -31,14 +31,17 @@ def of_answers(new: Level, answers: list[dict[str, Any]], seconds: float) -> Usa
 
 
 def of_jobs(spark: SparkSession, group: str) -> Usage:
-    """Return what Spark has measured of a group of jobs, from the store behind its user interface and its REST
-    addresses, which a driver has whether it shows them or not."""
+    """Return what Spark has measured of a group of jobs.
+
+    It is read from the store behind Spark's user interface and REST addresses, which a driver has even if it does not
+    serve them.
+    """
     from py4j.protocol import Py4JError
 
     context: Any = spark.sparkContext
     try:
         java = context._jsc.sc()
-        java.listenerBus().waitUntilEmpty()  # what tasks have used comes as events, some after the job's end
+        java.listenerBus().waitUntilEmpty()  # the usage of tasks arrives as events, some after the job's end
         store, jvm = java.statusStore(), context._gateway.jvm
         tracker = context.statusTracker()
         jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
@@ -48,13 +51,13 @@ def of_jobs(spark: SparkSession, group: str) -> Usage:
             attempts = store.stageData(stage, False, jvm.java.util.ArrayList(), False, nothing)
             for k in range(attempts.size()):
                 found += of_stage(attempts.apply(k))
-    except (Py4JError, AttributeError, TypeError):  # another Spark keeps these elsewhere; of a run it decides nothing
+    except (Py4JError, AttributeError, TypeError):  # another Spark stores these elsewhere; no result depends on them
         return Usage(unmetered=1)
     return found if stages else Usage(unmetered=1)
 
 
 def registered(context: Any) -> int | None:
-    """Return the cores of the executors that there are now; None: Spark cannot be asked."""
+    """Return the number of cores of the registered executors; None if Spark cannot report it."""
     from py4j.protocol import Py4JError
 
     try:

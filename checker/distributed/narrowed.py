@@ -1,7 +1,7 @@
-"""Breadth-first exploration on Spark with ample sets and classes of what was observed: fewer states, all verdicts.
+"""Breadth-first exploration on Spark with ample sets and observer classes: fewer states, all verdicts.
 
 Which process is ample, and which class a value has, follows from the state (docs/explanation/reductions.md), so a task
-decides it by itself. What such a search finds violated, or does not reach, is for a search of all states.
+decides it by itself. If such a search finds a violation, or does not meet a premise, a search of all states decides.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ __all__ = ["AmpleSparkExplorer"]
 
 
 class AmpleSparkExplorer(SparkExplorer):
-    """Explores with ample sets. Of a violation it knows the name, and not the steps.
+    """Explores with ample sets. It determines which properties are violated, but not by which steps.
 
     Attributes:
-        unforeseen: something was observed that has no class, and nothing else stands against the search.
+        unforeseen: an observation has no class, and the search has no other obstacle.
     """
 
     code: AmpleCode
@@ -41,8 +41,8 @@ class AmpleSparkExplorer(SparkExplorer):
     def run(
         self, cluster: Cluster | Here, limits: Limits, keep_going: bool = False, progress: Progress | None = None
     ) -> Exploration:
-        """As without ample sets; it ends at the first level with a violation."""
-        assert not keep_going  # what comes after a violation is of no class
+        """Explore as without ample sets; end at the first level with a violation."""
+        assert not keep_going  # states after a violation have no class
         r = super().run(cluster, limits, keep_going, progress)
         self.code.describe(r, self.code.merges)
         return r

@@ -1,4 +1,4 @@
-"""One distributed exploration from question to answer: its session, its checkpoint, its ends."""
+"""Run one distributed exploration from request to answer: its session, its checkpoint, its ends."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ from zabspec.model import Configuration, Model
 
 __all__ = ["Request", "explore_on_spark"]
 
-ATTEMPTS = 4  # that a task of a local master has, as it has elsewhere
+ATTEMPTS = 4  # attempts of a task on a local master, as elsewhere
 
 
 @dataclass(frozen=True)
 class Request:
-    """How a distributed exploration is to be run.
+    """How to run a distributed exploration.
 
     Attributes:
-        master: where, as Spark names it; empty: where there is a session already, or all cores of this machine.
-        checkpoint: the folder to keep checkpoints in; none: they are kept while it runs.
-        resume: whether to go on from what is there.
-        wide: fingerprints of 128 bits; None: as the checkpoint has them, or of 64.
+        master: the Spark master; empty for an existing session, or all cores of this machine.
+        checkpoint: the folder to keep checkpoints in; without one they are kept only while it runs.
+        resume: whether to continue from a checkpoint.
+        wide: fingerprints of 128 bits; None for the checkpoint's size, or 64.
         conf: further settings of the session.
-        every_step: stuttering receipts are steps like others.
-        reduces: a model that turns out to be large is searched with ample sets, as far as that decides.
-        rather_than: cores of this machine, which explores itself if that is faster; None: it does not.
+        every_step: whether stuttering receipts are steps like others.
+        reduces: whether a model that turns out to be large is searched with ample sets, as far as that decides.
+        rather_than: cores of this machine, which explores itself if that is faster; None to use Spark in any case.
     """
 
     master: str
@@ -69,15 +69,15 @@ def explore_on_spark(
     progress: Callable[[Exploration, int, int], None] | None = None,
     note: Callable[[str], None] = lambda sentence: None,
 ) -> tuple[Exploration, str]:
-    """Explore; returns what was found, and why symmetry was not used although it was asked for.
+    """Explore; return the result, and why symmetry was not used although it was requested.
 
     Args:
-        note: takes a sentence that is for a person who waits: the forecast of a long exploration.
+        note: receives the forecast of a long exploration, as a sentence for the user.
 
     Raises:
-        Refused, StorageError: the checkpoint does not go with the question, or cannot be used.
-        NoSpark: there is no session to be had.
-        NotWorth: this machine is faster alone, and may be.
+        Refused, StorageError: the checkpoint does not match the request, or cannot be used.
+        NoSpark: there is no session.
+        NotWorth: this machine alone is faster, and may be used instead.
         KeyboardInterrupt: before anything was explored.
     """
     with checkpoint_of(request) as checkpoint:
@@ -131,7 +131,7 @@ def worth(costs: Costs, cores: int, here: int, states: int | None) -> str:
 
     Args:
         cores: of the cluster; `here`: of this machine.
-        states: the most that there can be; None: nobody knows.
+        states: the maximum number; None if it is unknown.
 
     Raises:
         NotWorth: it is not.
@@ -147,7 +147,7 @@ class Searches:
 
     Attributes:
         question: the search of all states; `checkpoint`: where its levels are committed. Those of searches with ample
-            sets are in folders below.
+            sets are in subfolders.
         limits: of all of them together.
         worth: seconds up to which the driver expands a level by itself.
     """
@@ -160,7 +160,7 @@ class Searches:
     worth: float | None = None
     full: SparkExplorer | None = None  # the last search of all states
     made: int = 0  # searches with ample sets
-    narrow: Exploration | None = None  # what the last of these came to
+    narrow: Exploration | None = None  # the result of the last of these
 
     def __post_init__(self) -> None:
         self.deadline = Deadline(self.limits.seconds, self.limits.spent)
@@ -171,25 +171,25 @@ class Searches:
         return self.full is not None and self.full.level is not None
 
     def cut_short(self, why: str) -> Exploration:
-        """Return what the search of all states has found, for an exploration that something ended."""
+        """Return what the search of all states has found, for an exploration that was ended from outside."""
         assert self.full is not None
         return suspecting(replace(self.full.result, stopped=why), self.narrow)
 
     @property
     def rest(self) -> Limits:
-        """The limits of a search that begins now."""
+        """Return the limits of a search that begins now."""
         if self.limits.seconds is None:
             return self.limits
         return replace(self.limits, spent=self.limits.seconds - self.deadline.left())
 
     def with_reduction(self, judged: Sequence[Property], level: Level | None) -> Exploration:
-        """Search all states; if there are many, with ample sets, and where these do not decide, all states after all.
+        """Search all states; if there are many, search with ample sets, and all states again if these do not decide.
 
         Args:
             level: the last that the search of all states has committed.
 
         Raises:
-            RuntimeError: ample sets met a violation that is not one, which is an error of zabcheck.
+            RuntimeError: ample sets found a violation that is not one, which is an error of zabcheck.
         """
         self.full = full = SparkExplorer(self.question, self.checkpoint, level, self.worth)
         if level is None or sum(level.levels[:-1]) < narrowing.SMALL:
@@ -213,7 +213,7 @@ class Searches:
         return suspecting(self.full.run(self.cluster, self.rest, progress=self.progress), self.narrow)
 
     def earlier(self) -> Exploration | None:
-        """Return what the last search with ample sets came to before this run was resumed; None: there was none."""
+        """Return the result of the last search with ample sets before this run was resumed, or None."""
         found = None
         while (checkpoint := self.below(self.made + 1)).depths():
             self.made += 1
@@ -224,7 +224,7 @@ class Searches:
         return found
 
     def below(self, number: int) -> Checkpoint[Storage]:
-        """Return where the levels of a search with ample sets are committed."""
+        """Return the checkpoint folder of a search with ample sets."""
         where = self.checkpoint.storage
         return Checkpoint(replace(where, where=f"{where.where}/ample-{number}"))
 
@@ -251,7 +251,7 @@ class Searches:
 
 
 def check_whole(cluster: Cluster, checkpoint: Checkpoint[Storage], level: Level) -> None:
-    """Check that all files of a level are what was written, and remove what it does not need.
+    """Check that all files of a level are what was written, and remove those that it does not need.
 
     Raises:
         Refused: one is not.
@@ -264,7 +264,7 @@ def check_whole(cluster: Cluster, checkpoint: Checkpoint[Storage], level: Level)
 
 @contextmanager
 def checkpoint_of(request: Request) -> Iterator[Checkpoint[Storage]]:
-    """Hold the checkpoint that a request names, or one that is gone with the work.
+    """Yield the checkpoint that a request names, or a temporary one.
 
     Raises:
         Refused, StorageError: it cannot be used, or there is none to resume from.
@@ -289,5 +289,5 @@ def checkpoint_of(request: Request) -> Iterator[Checkpoint[Storage]]:
 
 
 def usual_parts(cores: int) -> int:
-    """Two parts to a core, so that one that is slow does not keep all waiting; a power of two."""
+    """Return the default number of parts: a power of two, two for each core, so that a slow one does not delay all."""
     return min(MOST_PARTS, 1 << (2 * cores - 1).bit_length())

@@ -1,7 +1,7 @@
-"""Where a checkpoint lies: a folder that the driver and every task can reach.
+"""The storage of a checkpoint: a folder that the driver and every task can reach.
 
-A path of this machine, or anything pyarrow can open by a URI (hdfs://, s3://, gs://, file://). Files
-are written once, under names that no other attempt uses, and only what a manifest names counts.
+It is a path on this machine, or anything that pyarrow can open by a URI (hdfs://, s3://, gs://, file://). Files are
+written once, under names that no other attempt uses, and those that no manifest names are ignored.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ class Writer:
             self.size += len(view)
 
     def file(self, count: int) -> File:
-        """What was written, of so many."""
+        """Return the description of what was written, which holds so many items."""
         return File(self.name, self.size, self.crc, count)
 
 
 @dataclass(frozen=True)
 class Storage:
-    """A folder.
+    """A folder on this machine or elsewhere.
 
     Attributes:
         where: its path or URI.
-        durable: whether files of this machine must outlive a power cut; elsewhere the file system decides.
+        durable: whether files on this machine must survive a power cut; elsewhere the file system decides.
     """
 
     where: str
@@ -62,18 +62,18 @@ class Storage:
 
     @property
     def local(self) -> bool:
-        """Whether it is a path of this machine."""
+        """Whether it is a path on this machine."""
         return "://" not in self.where
 
     def anywhere(self) -> Storage:
-        """The same folder, by a name that does not depend on where a process works."""
+        """Return the same folder under a name that does not depend on a process's current folder."""
         return replace(self, where=os.path.abspath(self.where)) if self.local else self
 
     def opened(self) -> tuple[Any, str]:
-        """The file system and the folder's path in it.
+        """Return the file system, and the folder's path in it.
 
         Raises:
-            StorageError: there is none such.
+            StorageError: there is no such file system.
         """
         if self.local:
             return pafs.LocalFileSystem(), os.path.abspath(self.where)
@@ -84,9 +84,10 @@ class Storage:
         return system, path.rstrip("/")
 
     def create(self, folder: str = "") -> None:
-        """
+        """Create the folder, or one below it.
+
         Raises:
-            StorageError: it cannot be made.
+            StorageError: it cannot be created.
         """
         system, top = self.opened()
         try:
@@ -98,7 +99,7 @@ class Storage:
 
     @contextlib.contextmanager
     def writing(self, name: str) -> Iterator[Writer]:
-        """A new file, to be written piece by piece; `Writer.file` says what it is when it is whole.
+        """Yield a writer of a new file; once the file is complete, `Writer.file` describes it.
 
         Raises:
             OSError: it cannot be written.
@@ -111,7 +112,7 @@ class Storage:
         self.settle(name)
 
     def write(self, name: str, pieces: Iterable[Any], count: int) -> File:
-        """A new file of these pieces of bytes.
+        """Write pieces of bytes to a new file, and return its description.
 
         Raises:
             OSError: it cannot be written.
@@ -122,7 +123,7 @@ class Storage:
         return writer.file(count)
 
     def read(self, file: File) -> Any:
-        """All of a file, checked, as an Arrow buffer.
+        """Return the whole content of a file as an Arrow buffer, after checking it.
 
         Raises:
             Damaged: it is not what was written.
@@ -136,7 +137,7 @@ class Storage:
         return buffer
 
     def mapped(self, file: File) -> Any:
-        """All of a file, as an Arrow buffer; on this machine only what is looked at is read.
+        """Return a file as an Arrow buffer; on this machine it is mapped, and only the pages that are used are read.
 
         Raises:
             Damaged: it is missing, or too short.
@@ -157,7 +158,7 @@ class Storage:
         return buffer
 
     def part(self, file: File, at: int, size: int) -> bytes:
-        """Some bytes of a file, all of which is checked: a predecessor that is not what was written leads astray.
+        """Return some bytes of a file, all of which is checked: a damaged predecessor would lead to a wrong run.
 
         Raises:
             Damaged: it is not what was written.
@@ -167,7 +168,7 @@ class Storage:
     # --- what the driver does ----------------------------------------------------------------------
 
     def replace(self, name: str, data: bytes) -> None:
-        """A file that is there whole, or as it was before.
+        """Replace a file atomically: it has the new content whole, or the old.
 
         Raises:
             OSError: it cannot be written.
@@ -181,7 +182,7 @@ class Storage:
         self.settle("")
 
     def settle(self, name: str) -> None:
-        """See that a file of this machine is on disk, not only on its way there."""
+        """Flush a file on this machine to disk."""
         if not (self.local and self.durable):
             return
         handle = os.open(os.path.join(self.where, name), os.O_RDONLY)
@@ -191,7 +192,7 @@ class Storage:
             os.close(handle)
 
     def names(self, folder: str = "") -> list[str]:
-        """The names in a folder, folders among them; none where there is no such folder.
+        """Return the names in a folder, subfolders included; empty if there is no such folder.
 
         Raises:
             StorageError: it cannot be read.
@@ -205,7 +206,7 @@ class Storage:
         return sorted(info.base_name for info in found)
 
     def small(self, name: str) -> bytes:
-        """A small file.
+        """Return the content of a small file.
 
         Raises:
             OSError: it cannot be read.
@@ -217,7 +218,7 @@ class Storage:
             return bytes(source.read())
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove files, as far as they are there."""
+        """Remove those of some files that exist."""
         system, top = self.opened()
         for name in names:
             with contextlib.suppress(OSError):

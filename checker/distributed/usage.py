@@ -1,4 +1,4 @@
-"""What an exploration on Spark has used, as figures that add up."""
+"""The resources that an exploration on Spark has used, as figures that add up."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ __all__ = ["Usage"]
 
 @dataclass(frozen=True)
 class Usage:
-    """What the levels that were jobs have used. Levels that the driver expands by itself are not in it.
+    """The resources used by the levels that were jobs. Levels that the driver expands by itself are not included.
 
     Attributes:
-        jobs: how many levels were jobs.
-        unmetered: of these, how many Spark could not be asked about. If there are any, what is Spark's is too little.
+        jobs: the number of levels that were jobs.
+        unmetered: of these, the number that Spark could not report on. If there are any, Spark's figures are too low.
         tasks: all attempts of all their tasks. Spark's.
-        states: that they found new.
+        states: the new states that they found.
         sent: fingerprints that left a task for an owner.
         seconds: from the start of each job to its end.
         python_cpu: seconds, of the Python processes of tasks while they expand, absorb and keep. Starting them, and
-            unpickling what an owner is sent, is not in it. Of each task it is one attempt, the one that counted.
+            unpickling what an owner receives, is not included. For each task one attempt counts, the successful one.
         java_cpu: seconds, of the executors' threads that run tasks, all attempts. Java's compiler, its garbage
-            collection and what serves blocks to other executors is not in it. Spark's.
+            collection and the threads that serve blocks to other executors are not included. Spark's.
         shuffle: bytes that tasks wrote for tasks of the next stage, compressed. What both run on the same machine does
             not cross the network. Spark's.
-        spilled: bytes that Spark put on disk because memory was full. Spark's.
-        shared_out: bytes of fingerprints that owners put on disk because they were beyond their memory.
-        written: bytes of files on the checkpoint's storage: what was found, states, predecessors, runs. Of each task it
-            is one attempt's.
-        candidates: of these, what was found, which goes when the level is committed.
+        spilled: bytes that Spark wrote to disk because memory was full. Spark's.
+        shared_out: bytes of fingerprints that owners wrote to disk because they exceeded their memory.
+        written: bytes of files on the checkpoint's storage: candidates, states, predecessors, runs. For each task one
+            attempt counts.
+        candidates: of these, the files of candidates, which are removed when the level is committed.
     """
 
     jobs: int = 0
@@ -55,7 +55,7 @@ class Usage:
         return self.python_cpu + self.java_cpu
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON; what Spark could not be asked about is null."""
+        """Return the usage as JSON; what Spark could not report is null."""
         out: dict[str, Any] = asdict(self)
         if out.pop("unmetered"):
             out |= dict.fromkeys(("tasks", "java_cpu", "shuffle", "spilled"))

@@ -1,4 +1,4 @@
-"""What a task works at: a table of what it has met, and columns of what it has found."""
+"""The memory that a task works with: a table of what it has met, and columns of what it has found."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from checker.explore.memory import Block
 __all__ = ["Row", "masks", "workspace_for"]
 
 GROUPS: int = kernel.GROUPS
-SECTION = 96 << 10  # bytes of candidates of one group between two looks at it
+SECTION = 96 << 10  # bytes of candidates of one group between two checks of its size
 CHUNK = 1 << 20  # bytes of packed states of one group that are sent together
 LEAST_STATE = 16  # bytes of a packed state, when rows are counted; smaller ones are sent in smaller chunks
 FIRST_CAPACITY = 1 << 14
@@ -59,10 +59,10 @@ class Table:
         self.where.put(SECONDS, GROUPS * capacity)
 
     def room(self, most: int) -> bool:
-        """Make room for a group to hold so many; if that takes more memory than a table may, empty it instead.
+        """Make room for a group to hold so many; if that exceeds the memory limit of a table, empty it instead.
 
         Returns:
-            Whether it still holds what it did.
+            Whether it still holds its previous content.
         """
         if most <= LOAD * self.capacity:
             return True
@@ -83,7 +83,7 @@ class Table:
 
 
 class Columns:
-    """What was found in one group and is not sent yet."""
+    """The candidates found in one group that are not sent yet."""
 
     def __init__(self, code: TaskCode, section: int) -> None:
         self.code = code
@@ -108,7 +108,7 @@ class Columns:
         self.found.count = self.found.used = self.found.pairs = 0
 
     def candidates(self, symmetry: bool) -> Candidates:
-        """The columns, as they are kept."""
+        """Return the columns in the form in which they are kept."""
         found, n = self.found, self.count
         return Candidates(
             np.frombuffer(found.key.memory[:n], np.uint64),
@@ -119,16 +119,16 @@ class Columns:
         )
 
     def fingerprints(self, wide: bool) -> Fingerprints:
-        """Of the columns' states, in their order."""
+        """Return the fingerprints of the columns' states, in their order."""
         n = self.count
         second = np.frombuffer(self.found.second.memory[:n], np.uint64) if wide else None
         return Fingerprints(np.frombuffer(self.found.fingerprint.memory[:n], np.uint64), second)
 
     def messages(self, question: ExplorationTask, group: int, first: int) -> tuple[Candidates, list[Row]]:
-        """The columns, in the order in which they are kept, and what their owners are asked.
+        """Return the columns, in the order in which they are kept, and the queries to their owners.
 
         Args:
-            first: the place of the first of them among all that the task has found.
+            first: the index of the first of them among all that the task has found.
         """
         found, prints = self.candidates(question.symmetry), self.fingerprints(question.wide)
         if question.parts <= GROUPS:
@@ -143,7 +143,7 @@ class Columns:
 
 
 def message(owner: int, first: int, prints: Fingerprints) -> Row:
-    """Ask an owner which of some states, which lie together, it has not seen before."""
+    """Return the query to an owner about some states, which are adjacent."""
     return {
         "owner": owner,
         "first": first,
@@ -153,7 +153,7 @@ def message(owner: int, first: int, prints: Fingerprints) -> Row:
 
 
 def masks(code: TaskCode, level: Level) -> tuple[int, int, int, int]:
-    """The properties still to be judged, of states and of steps, and premises still to be met."""
+    """Return masks of the properties still to be judged, of states and of steps, and of the open premises of each."""
     live = sum(1 << k for k, p in enumerate(code.properties) if p.name not in level.violations)
     want = sum(1 << k for k, p in enumerate(code.properties) if p.name not in level.witnessed)
     steps = code.of_steps
@@ -161,8 +161,7 @@ def masks(code: TaskCode, level: Level) -> tuple[int, int, int, int]:
 
 
 class Workspace:
-    """What a task needs room for. It is used again by the next task of the process: to get memory from
-    the system takes longer than a small task."""
+    """The memory of a task. The next task of the process reuses it: allocation takes longer than a small task."""
 
     def __init__(self, code: TaskCode) -> None:
         self.code = code
@@ -176,8 +175,9 @@ class Workspace:
     def found(
         self, question: ExplorationTask, storage: Storage, level: Level, source: int, report: Block, out: Writer
     ) -> Generator[Row, None, int]:
-        """Expand a share of a level; gives what owners are asked, and returns of how many states. Counts are in the
-        report.
+        """Expand a share of a level; yield the queries to owners, and return the number of states found.
+
+        Counters are written to `report`.
 
         Args:
             out: where what was found is kept.
@@ -192,7 +192,7 @@ class Workspace:
             offset, end = piece.at, done + piece.count
             while done < end:
                 if not table.room(max(counts) + most):
-                    counts = [0] * GROUPS  # what leaves the task again, its owner knows
+                    counts = [0] * GROUPS  # states that leave the task twice are known to their owner
                 filled.map[:] = bytes(filled.size)
                 done += code.expand(
                     packed.address, offset, end - done, done, table.block.address, table.where.address,
@@ -215,15 +215,15 @@ class Workspace:
         return written
 
 
-_workspaces: dict[TaskCode, list[Workspace]] = {}  # that nobody uses now
+_workspaces: dict[TaskCode, list[Workspace]] = {}  # workspaces that are not in use
 
 
 @contextmanager
 def workspace_for(code: TaskCode) -> Iterator[Workspace]:
-    """A desk that nobody else uses meanwhile, empty."""
+    """Yield an empty workspace for exclusive use."""
     free = _workspaces.setdefault(code, [])
     workspace = free.pop() if free else Workspace(code)
     yield workspace
-    # not after an error, nor when a task is given up: who knows what is on it
+    # not after an error, nor when a task is cancelled: its content is unknown then
     workspace.table.clear()
     free.append(workspace)

@@ -38,7 +38,7 @@ def stale(file: Path = store.RECORDED_FILE) -> list[Applicable]:
 
 
 def record(file: Path, stale_ones: Sequence[Applicable]) -> bool:
-    """Compute evidence and write it to the file, each kind as soon as it is there.
+    """Compute evidence and write each kind to the file as soon as it is computed.
 
     Returns:
         Whether all of it was decided: what was not is not recorded.
@@ -64,7 +64,7 @@ def record(file: Path, stale_ones: Sequence[Applicable]) -> bool:
 
 
 def patient(request: Request) -> Request:
-    """Return a request with more time: no answer that is decided depends on it, and a busy machine decides later."""
+    """Return a request with a larger time limit: no decided answer depends on it, and a busy machine decides later."""
     return replace(request, query_limit=600.0, time_limit=7200.0) if isinstance(request, InductRequest) else request
 
 

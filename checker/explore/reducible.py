@@ -1,6 +1,6 @@
-"""Say which models may be explored reduced, and why others are not (docs/explanation/reductions.md).
+"""Decide which models may be explored with reduction, and why others may not (docs/explanation/reductions.md).
 
-It loads nothing of what reduces: every exploration asks, and few come to that.
+This module imports nothing of the reductions: every exploration calls it, and few use them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["why_not_narrowed", "why_not_reduced"]
 
 
 def why_not_reduced(model: Model) -> str:
-    """Why a model is explored without reduction, in a sentence; empty: it is not."""
+    """Return why a model is explored without reduction, in a sentence; empty if it may be reduced."""
     if model.world.conventions(model.configuration, model.union) is None:
         c = model.configuration
         return f"the world of {model.world.name} with {c.network} channels declares no two steps to commute"
@@ -31,12 +31,12 @@ def why_not_reduced(model: Model) -> str:
 
 
 def why_not_tried(model: Model) -> str:
-    """Which feature a model has with which no reduction was tried, in a sentence; empty: none."""
+    """Return a feature of a model with which no reduction was tried, in a sentence; empty if there is none."""
     protocol, c = model.protocol, model.configuration
     for is_so, why in (
         (protocol.elects, "an election is a step (elects)"),
         (bool(c.start), "runs begin in a start state (starts)"),
-        # who accepts first decides then whether a transaction is chosen: `accept` and `accept` do not change places
+        # which process accepts first then decides whether a transaction is chosen: two `accept` do not commute
         (bool(c.system and not c.system.grows), "a superset of a quorum may not be a quorum (a weight below zero)"),
         (bool(c.merged_by_promise), f"steps are merged by promise ({', '.join(c.merged_by_promise)})"),
         (model.fails, "a process has something on a disk (on_disk)"),
@@ -47,8 +47,11 @@ def why_not_tried(model: Model) -> str:
 
 
 def why_not_compared(model: Model) -> str:
-    """Which feature a model has for which reductions are derived, and not yet compared with the second semantics on
-    enough random protocols (docs/explanation/reductions.md, What a budget does); empty: none."""
+    """Return a feature of a model for which reductions are not yet compared with the second semantics; empty if none.
+
+    Reductions are derived for these features, and were not compared on enough random protocols
+    (docs/explanation/reductions.md, What a budget does).
+    """
     protocol, c = model.protocol, model.configuration
     for is_so, why in (
         (not protocol.declared.bounded_by_world, "it declares its own budgets (budgets, and not bounded_by_world)"),
@@ -64,7 +67,7 @@ def why_not_compared(model: Model) -> str:
 
 
 def why_not_narrowed(model: Model) -> str:
-    """Why every state of a model is visited, in a sentence; empty: fewer are enough."""
+    """Return why every state of a model is visited, in a sentence; empty if fewer are sufficient."""
     c = model.configuration
     for is_so, why in (
         (bool(model.protocol.disks), "a process has something on a disk (on_disk)"),

@@ -1,4 +1,4 @@
-"""Which properties a request checks."""
+"""Determine the properties that a request checks."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ LITERAL = "invariant-5-literal"
 
 
 def chosen_properties(names: Sequence[str], protocol: str, passes: bool = False) -> list[Property]:
-    """Return the properties named, or all that are checked by default.
+    """Return the properties of some names, or all that are checked by default.
 
     Args:
-        passes: the states that are checked keep the passes that processes gave up.
+        passes: whether the checked states keep the passes that processes gave up.
 
     Raises:
         RequestError: there is no such property, it is named twice, or the protocol claims none.
@@ -56,7 +56,7 @@ def properties_command(protocol: str) -> str:
 
 
 def required_witnesses(given: Sequence[str], judged: Sequence[str]) -> list[str]:
-    """Return the properties whose premise has to be reached.
+    """Return the properties whose premise must be reached.
 
     Args:
         given: names, several between commas; `all` for all.

@@ -1,4 +1,4 @@
-"""The shortest way on from a place, found by the compiled explorer begun there."""
+"""Find the shortest continuation from a place, with the compiled explorer started there."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ __all__ = ["Bounds", "ContinuedModel", "continued"]
 
 @dataclass(frozen=True)
 class Bounds:
-    """Where searches give up: as `zabcheck` takes it.
+    """The limits of searches, as `zabcheck` takes them.
 
     Attributes:
-        threads: None: all cores.
-        max_states, time_limit (seconds), memory_limit (bytes): None: no limit.
+        threads: None for all cores.
+        max_states, time_limit (seconds), memory_limit (bytes): None for no limit.
     """
 
     threads: int | None = None
@@ -60,7 +60,7 @@ class ContinuedModel(Model):
     Args:
         configuration: of the model.
         start: the bytes of that state.
-        functions: what the program has besides: a property that no module has.
+        functions: further functions of the program, for a property that no module has.
     """
 
     def __init__(
@@ -84,12 +84,14 @@ class ContinuedModel(Model):
 def continued(
     model: ContinuedModel, p: Property, premise: bool, bounds: Bounds, watch: Watch
 ) -> tuple[tuple[int, ...] | None, str]:
-    """The shortest way on from a state to one that violates a property, or meets its premise; else why there is none.
+    """Return the shortest continuation to a state that violates a property, or meets its premise.
+
+    Else why there is none.
 
     Args:
-        model: begins in that state.
-        premise: it is to meet the premise.
-        bounds: where to give up.
+        model: begins in the state to continue from.
+        premise: whether to meet the premise.
+        bounds: limits of the search.
 
     Raises:
         NoVerdict: states that were merged are not renamings of each other.

@@ -11,11 +11,11 @@ __all__ = ["NOT_FOUND", "ROWS", "USUAL", "Row"]
 OTHERS = (
     "4643", "4925", "4712", "3642", "2355", "4837", "1558", "trunc", "cut", "5094", "2354", "snap-tail", "trunc-snap",
 )  # fmt: skip
-# The pull request of 4837 breaks more by itself where there is a third election; so 4837-here stands in for it there.
+# The pull request of 4837 breaks more by itself with a third election; there 4837-here replaces it.
 BEYOND = ("4837-here", "4882", "4394")
 USUAL = {"crashes": 2, "losses": 1, "timeouts": 0, "elections": 2, "proposals": 0}
 CUT = {"losses": 0, "partitions": 1, "crashes": 1, "elections": 1, "proposals": 1}
-WALKED = {"crashes": 0, "losses": 1, "elections": 3, "proposals": 1}  # of these elections two have been
+WALKED = {"crashes": 0, "losses": 1, "elections": 3, "proposals": 1}  # two of these elections are over
 
 
 @dataclass(frozen=True)
@@ -23,22 +23,22 @@ class Row:
     """A bug.
 
     Attributes:
-        issue: its number in ZooKeeper's tracker; a name: it is in none, and found here.
+        issue: its number in ZooKeeper's tracker; a name if it is in none, and was found here.
         release: one that has it.
         others: the known fixes of other bugs, none of which contains its own.
         fix: its own.
         breaks: the property.
         says: what happens, in a sentence.
         split: the paper's step that the code splits.
-        budget: how much there is of what may go wrong, where it is not the usual.
-        depth: after how many steps it breaks, as recorded, each taken by itself.
-        merged: after how many, where steps are put together (`zabspec/protocols/zookeeper/coarse.py`).
+        budget: the amounts of faults and actions that differ from the usual.
+        depth: the number of steps to the violation, as recorded, each taken separately.
+        merged: the number with merged steps (`zabspec/protocols/zookeeper/coarse.py`).
         held: whether with its fix it holds within the same budget, as recorded.
         published: what others have published of it: seconds, depth, states.
-        start: where its runs begin; empty: where nothing has happened.
-        settings: variants of settings that it needs, and that the text has where it is asked.
-        number: the release that is asked, where it does otherwise with these than the one whose text it has; empty: it
-            does not.
+        start: where its runs begin; empty for the initial state.
+        settings: variants of settings that it needs, and with which it is explored.
+        number: the release to explore, if it behaves differently with these than the one whose model it has; empty if
+            it does not.
     """
 
     issue: str
@@ -113,6 +113,14 @@ ROWS = (
         {"losses": 0, "elections": 1, "proposals": 1}, 40, 34, True, "11 s, 13, 73,293 (Remix)",
     ),
     Row(
+        "late-drain", "3.6.0", others("4712", also=("4394",)), ("4712",), "trees-agree",
+        "When a follower's term ends, its tree is brought up to its log first, and what waits for the log is appended "
+        "behind that; the tree is kept, the server votes and joins with less than its log has, is not truncated, and "
+        "serves after a restart what nobody else has.",
+        "recovery: the history that a process votes with is the one on its disk",
+        {"losses": 0, "elections": 1, "proposals": 1}, 40, 33, True, "",
+    ),
+    Row(
         "4541", "3.9.2", others(), ("4394",), "acknowledged-survives",
         "A connection breaks between NEWLEADER and UPTODATE: what was logged is not brought into the tree, "
         "and the server, elected by its epoch, leads without it.",
@@ -166,6 +174,13 @@ ROWS = (
         "QuorumPeer.loadDataBase refuses it ever after.",
         "f.2.1: a follower accepts NEWLEADER with its history, sets its epoch and acknowledges, in one step",
         CUT | {"partitions": 0, "proposals": 0}, 21, 16, True, "", "",
+    ),
+    Row(
+        "log-epoch", "3.9.4", others("2354"), ("2354",), "starts-again",
+        "A server logs the transactions of a DIFF whose epoch is later than its currentEpoch, and crashes before that "
+        "is written: QuorumPeer.loadDataBase refuses it ever after.",
+        "f.2.1: a follower accepts NEWLEADER with its history, sets its epoch and acknowledges, in one step",
+        {"losses": 0, "elections": 1, "proposals": 1}, 33, 28, True, "",
     ),
     Row(
         "4882", "3.9.4", others(), ("4882",), "trees-agree",
@@ -314,7 +329,7 @@ ROWS = (
     ),
 )  # fmt: skip
 
-# Rows of BUGS.tsv that there is none for, with why.
+# Rows of BUGS.tsv without a row here, with the reason.
 NOT_FOUND = {
     "2678": "it makes other bugs possible, but is not a bug by itself",
     "3642": "with the two proposals that it needs, a minute was not enough",

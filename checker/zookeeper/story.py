@@ -1,4 +1,4 @@
-"""A row of the track record as a story: what happens, to whom, in which releases, and what mends it."""
+"""Tell a row of the track record as a story: what happens, to whom, in which releases, and its fix."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ CLIENTS = {
 
 
 def story(one: RowOutcome) -> list[tuple[str, str]]:
-    """What is to be said of a row before its run, each with what it is called."""
+    """Return the facts about a row that precede its run, each with its name."""
     row, protocol = one.row, PROTOCOLS[PROTOCOL]
     prop = property_named(row.breaks, properties_of(PROTOCOL))
     numbers = protocol.declared.releases.get(row.release) or next(
@@ -89,18 +89,18 @@ def headline(one: RowOutcome) -> str:
 
 
 def settings(row: Row) -> list[str]:
-    """Return the settings of a row that the release asked has."""
+    """Return the settings of a row that the explored release has."""
     has = settled("", row.number or row.release, row.settings).split(",")
     return [name for name in row.settings.split(",") if name and name in has]
 
 
 def asked(row: Row) -> str:
-    """Return the release that is asked, with its settings: a row is of no server without them."""
+    """Return the explored release, with its settings, without which the row does not exist."""
     return (row.number or row.release) + (f" with {', '.join(settings(row))}" if settings(row) else "")
 
 
 def said(one: RowOutcome, fixed: bool) -> str:
-    """What an exploration of a row came to."""
+    """Return the result of an exploration of a row."""
     o = one.repaired if fixed else one.without
     if o.trouble:
         return f"no verdict: {o.trouble}"
@@ -115,8 +115,10 @@ def said(one: RowOutcome, fixed: bool) -> str:
 
 
 def methods(trace: Trace) -> list[tuple[str, str, str]]:
-    """For each step of a run its number, who took it, and what the protocol's text says of it, the Java method first
-    where it names one."""
+    """Return for each step of a run its number, its process, and the description in the protocol's source.
+
+    The description begins with the Java method if it names one.
+    """
     from traces.explain.names import headline
 
     rows = []

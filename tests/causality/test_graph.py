@@ -68,7 +68,7 @@ def columns_of(rows: list[Row]) -> dict[str, list[Any]]:
 
 def test_broadcasts_are_ordered_as_the_naive_judge_orders_them() -> None:
     seen: Counter[int] = Counter()
-    for seed in range(much(5000, 600)):
+    for seed in range(much(5000, 300)):
         rows = small_table(seed)
         story = Story([r for r in rows if r["kind"] != "run"], ("identity", "epoch", "counter"), 3)
         graph = graph_of(events_of_rows(columns_of(rows), "a table", frozenset()))

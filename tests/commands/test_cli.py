@@ -445,6 +445,7 @@ def test_ctrl_c_ends_soon_with_what_was_covered(engine: str) -> None:
     assert report["states"]["distinct"] > 10
 
 
+@pytest.mark.slow(seconds=1)
 def test_ctrl_c_before_the_exploration_is_exit_3_without_a_traceback(tmp_path: Path) -> None:
     fresh = os.environ | {"ZABCHECK_CACHE": str(tmp_path / "cache")}
     code, out, err, _ = interrupted("--txns", "3", after=0.6, environment=fresh)

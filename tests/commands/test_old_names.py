@@ -85,6 +85,7 @@ def test_help_shows_the_new_command_alone() -> None:
     assert not COMMANDS.keys() & set(shown)
 
 
+@pytest.mark.slow(seconds=1)
 def test_an_old_command_runs_with_one_warning(here: Path) -> None:
     words = ("--nodes", "2", "--depth", "2", "--json")
     old, new = run("bridge", *words), run("refine", *words)

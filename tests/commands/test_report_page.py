@@ -52,6 +52,7 @@ class Text(HTMLParser):
         return " ".join(" ".join(self.parts).split())
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_page_says_what_the_report_says(broken: dict[str, Any], folder: Path) -> None:
     Path("run.json").write_text(json.dumps(broken))
     result = run("report", "run.json", "--html", "run.html")

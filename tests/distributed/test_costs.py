@@ -115,7 +115,7 @@ def test_a_forecast_is_said_once_of_a_long_exploration() -> None:
         assert [each.states for each in forecasting.said] == numbers
     assert len(said) == 2
     assert all("measured on zab" in sentence and "other models cost" in sentence for sentence in said)
-    assert ["not known" in sentence for sentence in said] == [True, False]
+    assert ["the total is unknown" in sentence for sentence in said] == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ def whole() -> tuple[Any, ...]:
     return figures(explored(None))
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("depth", [0, 7, 30])
 def test_what_goes_on_from_a_checkpoint_counts_what_one_run_does(tmp_path: Path, depth: int) -> None:
     folder = tmp_path / "kept"
@@ -115,6 +116,7 @@ def test_a_violation_found_before_is_told_when_it_goes_on(tmp_path: Path) -> Non
         assert found == {n: f.schedule for n, f in Explorer(broken, 1).run(Limits()).violations.items()} != {}
 
 
+@pytest.mark.slow(seconds=1)
 def test_what_a_checkpoint_is_not_of_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "kept"
     with pytest.raises(Refused, match="has no checkpoint"):
@@ -122,9 +124,9 @@ def test_what_a_checkpoint_is_not_of_is_refused(tmp_path: Path, monkeypatch: pyt
     explored(folder, depth=9)
     with pytest.raises(Refused, match="--resume continues from it"):
         explored(folder)
-    with pytest.raises(Refused, match="is at depth 9 already"):
+    with pytest.raises(Refused, match="is already at depth 9"):
         explored(folder, resume=True, depth=8)
-    with pytest.raises(Refused, match="another question: variant"):
+    with pytest.raises(Refused, match="another request: variant"):
         Kept(folder, code("commit-on-propose"), Limits(), True)
     with Kept(folder, code(), Limits(), True), pytest.raises(Refused, match="another run is using"):
         Kept(folder, code(), Limits(), True)
@@ -184,6 +186,7 @@ def asked(*words: str) -> Result:
     return CliRunner().invoke(main, [*WORDS, *words], prog_name="zabcheck")
 
 
+@pytest.mark.slow(seconds=2)
 def test_the_command_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     folder = str(tmp_path / "kept")
     first = asked("--checkpoint", folder, "--max-states", "500")

@@ -93,6 +93,7 @@ def test_a_packed_state_has_room_for_the_longest_sleep_set() -> None:
     assert code["MARGIN"] >= plain["MARGIN"] + longest * Model(SMALL).most_steps
 
 
+@pytest.mark.slow(seconds=1)
 def test_any_number_of_threads_gives_the_same_tree() -> None:
     one, two = (ReducedExplorer(reducing(SMALL, True), n) for n in (1, 2))
     a, b = one.run(Limits()), two.run(Limits())

@@ -359,6 +359,7 @@ class Recorder:
         }
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("network", ["ordered", "datagrams"])
 @pytest.mark.parametrize("variant", ["", "equal", "itself", "again", "ghost", "disk", "chooses", "back"])
 def test_a_receipt_stutters_if_it_did_nothing(variant: str, network: str) -> None:
@@ -502,6 +503,7 @@ def engine_of(*words: str) -> tuple[int, int, bool, str | None]:
 CALM = ("--variant", "passes", "--property", "nobody-is-answered")
 
 
+@pytest.mark.slow(seconds=1)
 def test_the_command_leaves_them_out_unless_it_is_told_not_to() -> None:
     """And each answer is its own, whichever was compiled before."""
     for _ in range(2):

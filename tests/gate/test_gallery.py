@@ -153,7 +153,7 @@ def test_a_story_is_made_of_what_the_variant_changes_and_why_that_matters() -> N
 
 
 def test_the_page_says_what_the_entries_say() -> None:
-    page = (TOP / "docs/gallery.md").read_text()
+    page = (TOP / "docs/reference/gallery.md").read_text()
     tables = [line.strip("|").split("|") for line in page.splitlines() if line.startswith("| [`")]
     rows = {row[0]: row for row in tables if len(row) == 8}
     for c in ENTRIES.values():

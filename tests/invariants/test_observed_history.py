@@ -1,5 +1,5 @@
 """The observed history's own functions, in the CPython world: what mutants of `zabspec/history.py` showed to be held by
-nothing smaller than a whole exploration, or by nothing (docs/mutants.md)."""
+nothing smaller than a whole exploration, or by nothing (benchmarks/results/mutants.md)."""
 
 from __future__ import annotations
 

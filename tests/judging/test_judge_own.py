@@ -120,7 +120,7 @@ def test_what_is_no_table_is_a_sentence(folder: Path, tmp_path: Path) -> None:
         return str(problem.value)
 
     assert "the rows of run 8 are not contiguous" in refused([*one, *other, *one[1:]])
-    assert "run 8 begins again" in refused([*one, *one])
+    assert "run 8 begins twice" in refused([*one, *one])
     assert "a row has no run number" in refused([*one, {**one[-1], "run": None}])
     nodes = {**schema.metadata, b"zabcheck.own": schema.metadata[b"zabcheck.own"].replace(b'"nodes": 3', b'"nodes": 4')}
     write(tmp_path / "u.parquet", other, schema.with_metadata(nodes))

@@ -87,7 +87,7 @@ REFUSED = [
     (("--property", "tree-reads"), "--property needs --check"),
     (
         ("--check", "--property", "tree-read"),
-        "no simulated run is checked against tree-read: it is built in, or no property",
+        "no simulated run is checked against tree-read: it is built in, or not a property",
     ),
     (("--check", "--property", "tree-writes-of-requests"), "it reads the lengths of passes that a process gave up"),
     (
@@ -221,7 +221,7 @@ met = 0  # premises met in the runs of the protocol itself
 
 @pytest.mark.slow
 @settings(
-    max_examples=much(1500, 700),
+    max_examples=much(1500, 350),
     deadline=None,
     derandomize=True,
     database=None,

@@ -19,7 +19,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
-from tests.models import import_text
+from tests.models import import_text, much
 from zabspec.language import (
     NODE,
     Bool,
@@ -1404,7 +1404,7 @@ def program_text(draw: st.DrawFn) -> str:
 
 
 @pytest.mark.slow
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=much(80, 40), deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(program_text(), st.lists(st.tuples(st.integers(-9, 200), st.integers(-9, 9)), min_size=3, max_size=3))
 def test_random_programs_mean_the_same_in_both_worlds(
     tmp_path_factory: pytest.TempPathFactory, text: str, inputs: list[tuple[int, int]]
@@ -1714,8 +1714,8 @@ def test_all_of_a_volatile_field_is_forgotten_whatever_its_axes(tmp_path: Path) 
 
 
 def test_the_example_of_the_reference_page_runs(tmp_path: Path) -> None:
-    """The schema and the protocol printed in docs/language.md work in both worlds as the page says."""
-    page = (Path(__file__).parents[2] / "docs" / "language.md").read_text()
+    """The schema and the protocol printed in docs/reference/protocol-language.md work in both worlds as the page says."""
+    page = (Path(__file__).parents[2] / "docs/reference/protocol-language.md").read_text()
     schema_text, protocol_text = re.findall(r"<!-- example: \w+ -->\n```python\n(.*?)```", page, re.S)
     schema = import_text(tmp_path, "page_schema", schema_text)
     protocol = import_text(tmp_path, "page_protocol", protocol_text)

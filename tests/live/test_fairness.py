@@ -1,4 +1,4 @@
-"""Fairness: one definition (docs/live.md), in the search, in the check of what it found, and read naively here."""
+"""Fairness by its definition (docs/explanation/liveness.md): in the search, in the check of its runs, and naively."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def tables(folder: str, network: str, crashes: int) -> LiveCode:
 
 
 class Naive:
-    """The definition of docs/live.md, read in plain Python: the graph, and what is enabled and met in it."""
+    """The definition of docs/explanation/liveness.md in plain Python: the graph, and what is enabled and met in it."""
 
     def __init__(self, model: Model, initial: StateView) -> None:
         self.model, phase = model, stable_phase(model)

@@ -409,6 +409,7 @@ def test_a_moment_that_was_not_taken_is_no_verdict(monkeypatch: pytest.MonkeyPat
     assert "not every state of the fault phase was a stabilization time" in run.live.stopped
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize(
     ("words", "exit_code"),
     [

@@ -1,1 +1,4 @@
-"""Mutants of the project's own texts, and the tests that kill them: `python -m tests.mutants` (docs/mutants.md)."""
+"""Mutants of the project's sources, and the tests that kill them: `python -m tests.mutants`.
+
+benchmarks/results/mutants.md has the method and the results.
+"""

@@ -1,4 +1,6 @@
-"""`python -m tests.mutants.table LOG...`: the rows of docs/mutants.md, and the survivors, from what --json wrote.
+"""`python -m tests.mutants.table LOG...`: write the rows of benchmarks/results/mutants.md, and the survivors.
+
+The logs are those that `--json` wrote.
 
 A mutant judged in several of the logs counts as the last one says. Lines are told as they are numbered now.
 """

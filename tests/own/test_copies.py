@@ -73,6 +73,7 @@ def test_a_copy_has_the_bounds_and_reductions_of_the_protocol(tmp_path: Path) ->
         assert own.program.schema == other.program.schema
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_trace_of_a_copy_says_which_source_it_is_of(tmp_path: Path) -> None:
     """That a protocol changes with releases only is believed of this project's own modules alone."""
     copied = copy_of("zab", tmp_path)

@@ -21,7 +21,7 @@ from zabspec.authoring.declaration import ConfigError, ProtocolError
 from zabspec.language.source import LanguageError
 from zabspec.model import Configuration, Model
 
-PAGE = Path(__file__).parents[2] / "docs" / "language.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/protocol-language.md"
 TEXT = PAGE.read_text(encoding="utf-8").split("## Maps and optional values")[1].split("```python\n")[1].split("```")[0]
 
 

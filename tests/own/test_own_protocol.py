@@ -1,4 +1,4 @@
-"""A protocol of one's own, in one file (docs/your-own-protocol.md): read, checked, explored."""
+"""A user protocol, in one file (docs/reference/protocol-language.md): read, checked, explored."""
 
 from __future__ import annotations
 

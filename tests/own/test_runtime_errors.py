@@ -197,6 +197,7 @@ def replayed(trace: Trace, folder: Path) -> Trace:
     return again
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("case", OF_AUTHOR)
 def test_an_error_of_the_author_is_a_violation_with_its_line_and_values(case: str, tmp_path: Path) -> None:
     old, new, depth, said = OF_AUTHOR[case]

@@ -1,4 +1,4 @@
-"""docs/your-own-protocol.md: what it writes on its way is what `zabcheck init` writes, and does what it says."""
+"""docs/tutorials/your-first-protocol.md writes what `zabcheck init` writes, and its commands print what it shows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from invariants import properties_of
 from zabspec.model import Configuration, Model
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "your-own-protocol.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "tutorials/your-first-protocol.md").read_text(encoding="utf-8")
 SPEC = importlib.util.spec_from_file_location("regenerate", DOCS / "regenerate.py")
 assert SPEC is not None
 assert SPEC.loader is not None
@@ -26,12 +26,13 @@ SPEC.loader.exec_module(regenerate)
 
 
 def at_each_command() -> list[tuple[str, str, str]]:
-    """Each command of the page, `tpc.py` as it finds it, and what the page says it prints."""
-    return [
-        (block["said"], files["tpc.py"], block["old"])
-        for block, files in regenerate.walk(PAGE)
-        if block["what"] == "run"
-    ]
+    """Return each command that the page shows with its output: the command, `tpc.py` at that place, the output."""
+    shown = re.finditer(r"^```text\n\$ ([^\n]*)\n(.*?)^```", PAGE, flags=re.DOTALL | re.MULTILINE)
+    seen: list[tuple[str, str, str]] = []
+    for fence in shown:
+        before = [files for _, files in regenerate.walk(PAGE[: fence.start()])]
+        seen.append((fence[1], before[-1].get("tpc.py", "") if before else "", fence[2]))
+    return seen
 
 
 def explored(text: str, folder: Path) -> Exploration:

@@ -83,12 +83,18 @@ def place(text: str) -> Place:
 
 
 def text_of(file: Path) -> str:
-    """Return the Markdown of a page; of a notebook, its Markdown cells."""
+    """Return the Markdown of a page; of a notebook, its Markdown, and as examples the code that has output."""
     text = file.read_text(encoding="utf-8")
     if file.suffix != ".ipynb":
         return text
-    cells = json.loads(text)["cells"]
-    return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    parts = []
+    for cell in json.loads(text)["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+        elif cell["outputs"]:  # tests/project/test_tutorial.py checks it
+            parts.append(f"<!-- example: a cell -->\n```python\n{source}\n```")
+    return "\n\n".join(parts)
 
 
 def without_fences(text: str) -> str:

@@ -24,7 +24,7 @@ OF_FILE = re.compile(r"`(\w+)` of `([\w./]+\.py)`")
 DATA_PATHS = (
     "A protocol, from file to machine code",
     "A state, from expansion to verdict",
-    "A trace, from found to HTML",
+    "A trace, from violation to HTML",
     "A ZooKeeper log, from bytes to finding",
 )
 LEAST_WORDS, MOST_WORDS = 900, 1100

@@ -1,4 +1,4 @@
-"""The mutator: what it changes, and what its warm process says of a change (docs/mutants.md)."""
+"""The mutator: what it changes, and what its warm process says of a change (benchmarks/results/mutants.md)."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_killers_are_named_of_files_there_are() -> None:
 @pytest.mark.slow(seconds=2)
 def test_the_page_names_every_survivor_that_it_counts() -> None:
     """A row of the table says how many of a file's mutants survive; each stands below, under the reason why it may."""
-    text = (ROOT / "docs" / "mutants.md").read_text(encoding="utf-8")
+    text = (ROOT / "benchmarks/results/mutants.md").read_text(encoding="utf-8")
     for part in text.split("\n## Groups "):  # what was judged another day has a table and survivors of its own
         rows = re.findall(r"^\| `([^`]+)` \| (\d+) of (\d+) \| (\d+) \| (\d+) \|", part, re.MULTILINE)
         assert rows

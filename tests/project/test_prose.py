@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import json
 import re
 from functools import cache
 from pathlib import Path
@@ -22,7 +23,7 @@ assert SPEC.loader is not None
 regenerate = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(regenerate)
 # Pages of no kind that keep the rules as well, but for their beginning. The list may only get longer.
-ALSO = ["README.md", "docs/decisions/0027-a-site-by-sphinx.md"]
+ALSO = ["README.md", "docs/on-the-index.md", "docs/decisions/0027-a-site-by-sphinx.md"]
 MEASURED = re.compile(r"\b\d+\.\d+\b(?! s| MB)|\d[\d.,]*(?: (?:ms|s|MB|MiB|CPU s)\b|/s\b)|\bload of \d+")
 
 
@@ -36,12 +37,23 @@ def test_other_pages_in_plain_words_keep_the_rules(name: str) -> None:
     assert list(faults((TOP / name).read_text())) == []
 
 
-@cache
 def printed(command: str, folder: Path | None) -> str:
-    """Run a command in this process, once for all pages, and return what it prints."""
+    """Run a command in this process, and return what it prints: once for all pages if it runs in no folder of its page.
+
+    In a folder the same command may print something else once the page has changed a file.
+    """
+    return run_in(command, folder) if folder else run_here(command)
+
+
+@cache
+def run_here(command: str) -> str:
+    return run_in(command, TOP)
+
+
+def run_in(command: str, folder: Path) -> str:
     program, *words = command.split()
     assert program == "zabcheck", command
-    with contextlib.chdir(folder or TOP):
+    with contextlib.chdir(folder):
         result = CliRunner().invoke(main, words)
     return result.stdout + result.stderr
 
@@ -111,6 +123,18 @@ def test_code_quotations_and_tables_are_no_prose(text: str) -> None:
 def test_a_page_begins_with_what_one_can_do_and_an_example(text: str, kind: str, fault: str) -> None:
     assert list(faults(GOOD, kind)) == []
     assert any(fault in each for each in faults(text, kind))
+
+
+def test_code_of_a_notebook_is_an_example_if_it_has_output(tmp_path: Path) -> None:
+    start = {"cell_type": "markdown", "source": ["# Check it\n", "\n", "After this you can check it."]}
+    code: dict[str, object] = {"cell_type": "code", "source": ["1 + 1"], "outputs": [{"output_type": "execute_result"}]}
+    file = tmp_path / "page.ipynb"
+    file.write_text(json.dumps({"cells": [start, code]}))
+    assert list(faults(text_of(file), "tutorial")) == []
+    file.write_text(json.dumps({"cells": [start, code | {"outputs": []}]}))
+    assert list(faults(text_of(file), "tutorial")) == [
+        "no example whose output is checked (<!-- run: or example: -->) within 60 lines"
+    ]
 
 
 def test_sentences_are_cut_where_they_end() -> None:

@@ -11,6 +11,7 @@ import click
 from click.testing import CliRunner
 
 from checker.cli import main
+from checker.commands.pipeline import FILES
 from tests.project.page_map import TOP, page_map, text_of, words
 
 README = TOP / "README.md"
@@ -20,16 +21,31 @@ FILE = re.compile(r"^[\w./-]+\.(json|parquet|py|cfg|html|svg|png|xml|toml|mmd)$"
 
 
 def commands(page: Path) -> list[str]:
-    """Return the lines that a page has a reader type."""
+    """Return the lines that a page has a reader type, those that go on joined."""
     blocks = re.findall(r"```sh\n(.*?)```", text_of(page), re.DOTALL)
-    return [line for block in blocks for line in block.splitlines() if line.strip()]
+    return [line for block in blocks for line in block.replace("\\\n", "").splitlines() if line.strip()]
+
+
+def written_by(line: str) -> set[str]:
+    """Return the files that a command writes."""
+    words = shlex.split(line, comments=True)
+    return {words[k + 1] for k, word in enumerate(words[:-1]) if word in WRITES or word == "init"}
+
+
+def made_by_examples(page: Path) -> set[str]:
+    """Return the files that a page's own examples write (`<!-- write: FILE -->`, `<!-- run: COMMAND -->`)."""
+    text = text_of(page)
+    ran = re.findall(r"<!-- run: (.*?)(?:, first: \d+)? -->", text)
+    return set(re.findall(r"<!-- write: ([^ ,]+)", text)).union(*map(written_by, ran))
 
 
 def test_every_file_is_there_or_made_before() -> None:
-    made: set[str] = set()
+    made: set[str] = set().union(*map(made_by_examples, PAGES))
     for line in (line for page in PAGES for line in commands(page)):
         words = shlex.split(line, comments=True)
-        new = {words[k + 1] for k, word in enumerate(words[:-1]) if word in WRITES or word == "init"}
+        new = written_by(line)
+        if words[:3] == ["zabcheck", "pipeline", "init"]:
+            new |= {f"{words[3]}/{name}" for name in FILES}
         for word in words:
             if FILE.match(word) and word not in new | made:
                 found = word.startswith("zabcheck-db19-") and any("db19" in name for name in made)

@@ -1,4 +1,4 @@
-"""docs/tutorial.ipynb runs, and shows what it has."""
+"""docs/tutorials/notebook.ipynb runs, and shows what it has."""
 
 from __future__ import annotations
 

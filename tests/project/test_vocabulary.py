@@ -93,6 +93,7 @@ def test_modules_are_not_called_by_old_words() -> None:
     assert found == LEFT_MODULES, f"new names with old words, or fewer than listed; say instead: {OLD}"
 
 
+@pytest.mark.slow(seconds=1)
 def test_classes_are_not_called_by_old_words() -> None:
     found = {name for name in classes() if OLD.keys() & set(words(name))}
     assert found == LEFT_CLASSES, f"new classes with old words, or fewer than listed; say instead: {OLD}"
@@ -171,6 +172,7 @@ def written_keys() -> Iterator[tuple[str, str]]:
                         yield inner.as_posix(), str(key.value)
 
 
+@pytest.mark.slow(seconds=1)
 def test_keys_of_json_are_not_called_by_old_words() -> None:
     found = {(file, key) for file, key in written_keys() if old_in(key)}
     for path in sorted((TOP / "checker").rglob("*.schema.json")):
@@ -190,6 +192,7 @@ def test_the_map_of_names_has_every_renamed_one() -> None:
 COMMON = ("Run", "Found", "Answer", "Action", "Plan", "Report", "Listener", "Property", "Variant")
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("name", COMMON)
 def test_one_class_has_a_name_that_readers_meet_everywhere(name: str) -> None:
     where = classes().get(name, [])

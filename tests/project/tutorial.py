@@ -1,4 +1,4 @@
-"""Run docs/tutorial.ipynb as a notebook does, without Jupyter.
+"""Run docs/tutorials/notebook.ipynb as a notebook does, without Jupyter.
 
 python -m tests.project.tutorial     runs it, and writes what its cells show into it
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 __all__ = ["NOTEBOOK", "read", "shown_by"]
 
-NOTEBOOK = Path(__file__).parents[2] / "docs" / "tutorial.ipynb"
+NOTEBOOK = Path(__file__).parents[2] / "docs" / "tutorials" / "notebook.ipynb"
 
 
 def read() -> dict[str, Any]:

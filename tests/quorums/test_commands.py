@@ -51,6 +51,7 @@ def explored(*words: str) -> dict[str, Any]:
 # --- what is explored ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow(seconds=2)
 def test_majority_is_the_model_without_a_system(tmp_path: Path) -> None:
     plain, said = explored("--nodes", "3"), explored("--quorums", "majority")
     file = explored("--quorums", zoo(tmp_path, 3))

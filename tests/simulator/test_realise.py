@@ -103,6 +103,7 @@ def test_limits_are_kept() -> None:
     assert int(done.stdout) in range(10**6)
 
 
+@pytest.mark.slow(seconds=1)
 def test_no_worker_outlives_the_search() -> None:
     """Not even when the search is killed."""
     code = "from traces.shorten.realise import *; realise(Wanted('agreement', 'zab', '', 3, ''), 10**9, 36_000, 2)"

@@ -318,6 +318,7 @@ def elsewhere(folder: Path, seen: list[Path]) -> Any:
     return made
 
 
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("given", ["levels", None])
 def test_where_checkpoints_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str | None) -> None:
     """Those that are named are the same folder for everybody; those that are not go with their process."""

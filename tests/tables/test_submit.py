@@ -2,8 +2,8 @@
 
 ZABCHECK_PACKED=env.tar.gz pytest tests/tables/test_submit.py
 
-The archive is a packed environment with what docs/spark.md names; the Python it links to has none of that. It takes
-some two minutes of processor time.
+The archive is a packed environment with what docs/how-to/tables-and-spark.md names; the Python it links to has none of
+that. It takes some two minutes of processor time.
 """
 
 from __future__ import annotations

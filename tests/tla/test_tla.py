@@ -138,6 +138,7 @@ def test_tlc_counts_the_same_orbits() -> None:
     assert plain(values, symmetry=True).distinct == explored(values, symmetry=True).distinct
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_module_has_the_text_s_own_names_and_says_what_they_are() -> None:
     text = module(**TINY).text
     for line in (
@@ -163,6 +164,7 @@ def test_a_module_has_the_text_s_own_names_and_says_what_they_are() -> None:
     )
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_step_that_may_choose_is_done_once_where_it_does_not() -> None:
     """TLC would do it for every choice that there could be: `first` says whether there is one."""
     text = module(**{**TINY, "nodes": 3}).text
@@ -310,6 +312,7 @@ def begin(s: State, p: Node) -> None:
 )
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_single_process_that_is_calculated_with_is_a_number(tmp_path: Path) -> None:
     """One process has no renaming, and is no model value on that account: TLC adds nothing to those."""
     path = tmp_path / "circle.py"

@@ -220,6 +220,7 @@ def ended(job: int) -> dict[str, str]:
     return dict(told)
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_search_finds_the_shortest_way() -> None:
     """To a violation from the beginning and from a place on the way, to a premise, and to what there is not."""
     begin = lambda **more: get("job", **({"address": START, "goal": "violation", "here": False} | more)).json["job"]  # noqa: E731
@@ -243,6 +244,7 @@ def sought(expression: str, **more: object) -> dict[str, str]:
     return ended(get("search", **{"address": START, "here": False, "expression": expression, **more}).json["job"])
 
 
+@pytest.mark.slow(seconds=1)
 def test_an_expression_is_searched_for() -> None:
     """The shortest way to a state of which it is true, of one process by its name too, where processes are not alike
     any more, and by the names that the protocol has, not the world."""
@@ -314,6 +316,7 @@ def test_an_expression_of_other_types_is_no_search() -> None:
     assert "cannot be compared" in sought("some p: p.history == 3")["sentence"]
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_search_ends_when_it_is_cancelled() -> None:
     """Cancelled, a search of many states ends; closing the server ends all of them."""
     service, app = served(BROKEN, bounds=Bounds(threads=1, time_limit=60))
@@ -477,6 +480,7 @@ def run_through(app: Guard, address: str) -> Any:
     return now
 
 
+@pytest.mark.slow(seconds=1)
 def test_a_line_that_no_run_reaches_is_found() -> None:
     """Of two processes no candidate hears of another leader of its term, which has its vote: that line is the only one
     that did not run in all states; with fewer states no line is said never to run, and where every line ran no more is

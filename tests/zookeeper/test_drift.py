@@ -153,6 +153,7 @@ def asked(*words: str, code: int) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow(seconds=2)
 def test_a_recorded_method_is_recognised_in_every_release(tmp_path: Path) -> None:
     now = tree(tmp_path, StateSummary=STATE_SUMMARY)
     for release in ("3.4.10", "3.6.0", "3.9.5", "master"):

@@ -1,4 +1,4 @@
-"""The events of a run, from whatever tells of it.
+"""Collect the events of a run from a trace, a simulated run, an event table or text logs.
 
 | source | `broadcasts` | `messages` |
 |---|---|---|
@@ -35,11 +35,11 @@ COLUMNS = ("run", "process", "position", "kind", *TXN, "time")
 MOST = 200_000  # events of a run that a graph has: networkx takes about a kilobyte for each
 NO_MESSAGES = "it does not say which message each receipt is for"
 VERBS = {ABCAST: "abcasts", ABDELIVER: "delivers"}
-OF_TWO = {"send": "from", "deliver": "to"}  # the events of a simulated run that name two processes, and whose each is
+OF_TWO = {"send": "from", "deliver": "to"}  # the events of a simulated run with two processes, and which it is
 
 
 class MissingData(Exception):
-    """A source does not have what a relation needs: a sentence says what is missing."""
+    """A source lacks what a relation needs; the message says what is missing."""
 
 
 def broadcast_event(node: int, process: int | None, kind: str, txn: str, time: int | None, assumed: bool) -> Event:
@@ -73,7 +73,7 @@ def events_of_trace(trace: Trace, relation: str) -> Events:
 
 
 def begun_in(start: str) -> list[str]:
-    """Say what is missing of a run that does not begin in the first state, in a sentence."""
+    """Return a sentence about what is missing of a run that does not begin in the first state."""
     return [f"the run begins in the state {start!r}: the steps before it are missing"] if start else []
 
 
@@ -219,7 +219,7 @@ def events_of_table(path: Path, relation: str, number: int | None) -> Events:
     """Return the broadcasts and deliveries of a run in an event table.
 
     Args:
-        number: of the run; None: the table has one alone.
+        number: of the run; None if the table has only one.
 
     Raises:
         TableError: it is no event table, or has no such run.
@@ -261,7 +261,7 @@ def events_of_logs(
     """Return the proposals and commits in text logs of servers.
 
     Args:
-        rows: of the history; None: the logs tell of none.
+        rows: the rows of the history; None if the logs have no proposal and no commit.
         names: of the servers, by their numbers.
         silent: the rows, by process and position, that no line says.
 

@@ -1,4 +1,4 @@
-"""An ensemble that runs by itself on loopback, with clients that write and faults by a seed, and its record."""
+"""Run a ZooKeeper ensemble on loopback, with writing clients and seeded faults, and record it."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ ROOT = "/zabcheck"
 LIMITS = (200, 25, 10)  # tickTime in milliseconds, initLimit and syncLimit in ticks
 BEGINS, SETTLES = 60.0, 40.0  # seconds that an ensemble may take to serve
 FAULTS = ("kill", "stop", "cut", "delay", "tail", "behind", "stall")
-HEALS = 20.0  # seconds that servers may take, amid all that, until one leads or all serve
+HEALS = 20.0  # seconds that servers may take, under faults, until one leads or all serve
 
 
 @dataclass(frozen=True)
 class ChaosPlan:
-    """What is done.
+    """The workload and the faults of a recording under chaos.
 
     Attributes:
         seconds: how long clients write and faults happen.
-        seed: of the faults; what servers make of them is theirs.
-        clients: that write, one write at a time each.
-        writes: at most so many of all of them; they are spread over the time.
-        faults: kinds that happen.
+        seed: from which the faults are drawn; what servers make of them is not determined.
+        clients: the number of clients that write, one write at a time each.
+        writes: the most writes of all clients; they are spread over the time.
+        faults: the kinds of fault that happen.
     """
 
     seconds: float
@@ -48,17 +48,17 @@ class ChaosPlan:
     faults: tuple[str, ...] = FAULTS
 
     def as_json(self) -> dict[str, Any]:
-        """What the record's first line says of it."""
+        """Return the plan as the record's first line contains it."""
         return asdict(self)
 
 
 @dataclass
 class Served:
-    """What clients were told, and what is served in the end.
+    """The clients' answers, and what the servers serve in the end.
 
     Attributes:
-        outcomes: of each path: `acknowledged`, `refused`, or `unknown`.
-        paths: what each server serves in the end, where it could be asked.
+        outcomes: by path: `acknowledged`, `refused`, or `unknown`.
+        paths: for each server that could be read the paths that it serves in the end.
     """
 
     outcomes: dict[str, str] = field(default_factory=dict)
@@ -66,7 +66,9 @@ class Served:
 
 
 class Chaos:
-    """An ensemble, its proxies and its clients. `run` does all of it; `end` ends everything, whatever has happened.
+    """An ensemble with its proxies and its clients, under faults.
+
+    `run` does everything; `end` stops everything, whatever has happened.
 
     Args:
         folder: a new one, for the record, the servers' logs and their data.
@@ -119,7 +121,7 @@ class Chaos:
         self.servers[n].start()
 
     def kill(self, n: int) -> None:
-        """Send SIGKILL; what the server had sent is noted before it is said to be dead."""
+        """Send SIGKILL; the server's last packets are recorded before the record says that it is dead."""
         recorder = self.recorder
         with recorder.changed:
             recorder.dying.add(n)
@@ -145,7 +147,7 @@ class Chaos:
             (self.stopped.add if stops else self.stopped.discard)(n)
 
     def cut(self, n: int, cuts: bool) -> None:
-        """Cut a server off from all others, or heal that."""
+        """Cut a server off from all others, or heal the cut."""
         with self.recorder.changed:
             for tap in self.taps:
                 if n in (tap.source, tap.target):
@@ -154,7 +156,7 @@ class Chaos:
                         tap.lose()
 
     def late(self, n: int, most: float) -> None:
-        """What passes from and to a server is late by up to so much."""
+        """Delay the traffic from and to a server by up to `most` seconds."""
         for tap in self.taps:
             if n in (tap.source, tap.target):
                 tap.most_late = most
@@ -176,8 +178,10 @@ class Chaos:
         return made
 
     def write(self, k: int, client: Any) -> None:
-        """A client writes a node after the other, and waits for each answer. It is late after a disturbance, and then
-        pauses less."""
+        """Write one node after another as a client, waiting for each answer.
+
+        After a disturbance the client is late, and then pauses less.
+        """
         pause = max(0.002, self.plan.seconds * self.plan.clients / max(1, self.plan.writes))
         due = time.monotonic()
         for i in range(-(-self.plan.writes // self.plan.clients)):
@@ -207,9 +211,13 @@ class Chaos:
     # --- all of it ---------------------------------------------------------------------------------
 
     def run(self, say: Callable[[str], None] = lambda _: None) -> Served:
-        """
+        """Run the ensemble for the planned time, then let it settle, and return what clients and servers answered.
+
+        Args:
+            say: receives progress messages.
+
         Raises:
-            Cannot: the ensemble did not come to serve.
+            Cannot: the ensemble did not start to serve.
         """
         for n in self.numbers:
             self.start(n)
@@ -232,7 +240,7 @@ class Chaos:
         return self.served
 
     def disturb(self, say: Callable[[str], None]) -> None:
-        """Faults by the seed, one after another, each kind as often as the others, until the time is over."""
+        """Inject faults by the seed, one after another and each kind equally often, until the time is over."""
         end, kinds = Deadline(self.plan.seconds), dealt(self.plan.faults, self.draw)
         while not end.over() and self.pause(self.draw.uniform(0.5, 1.5), end):
             if not self.plan.faults:
@@ -265,11 +273,14 @@ class Chaos:
             self.pause(self.draw.uniform(0.5, 3.0), end)
 
     def leave_tail(self, n: int, seconds: float, kills: bool, quiet: bool) -> None:
-        """What the leader sends is kept from its followers for a moment, then it is cut off, or killed, until another
-        one leads: what it has logged in between nobody else has.
+        """Let the leader log transactions that no other server has.
+
+        What the leader sends is held back for a moment; then it is cut off, or killed, until another server leads.
 
         Args:
-            n: the server it is done to, if none leads.
+            n: the server to disturb if none leads.
+            seconds: how long to wait between the steps.
+            kills: kill the leader after cutting it off.
             quiet: nobody writes before it has returned. Then it may get a TRUNC; where the next epoch has transactions,
                 servers send a SNAP instead.
         """
@@ -292,8 +303,11 @@ class Chaos:
         self.quiet = False
 
     def leave_behind(self, n: int, seconds: float) -> None:
-        """A server is killed while the others are written to and are all started again twice: behind the second time
-        the leader remembers no proposal from before its snapshot, and a SNAP may follow when the server returns."""
+        """Kill a server while the others are written to and restarted twice.
+
+        After the second restart the leader remembers no proposal from before its snapshot, so a SNAP may follow when
+        the server returns.
+        """
         others = [m for m in self.numbers if m != n]
         self.kill(n)
         for _ in range(2):
@@ -307,7 +321,7 @@ class Chaos:
         self.until(lambda: all(self.mode(m) for m in self.numbers))
 
     def stall(self, n: int, seconds: float, kills: bool, end: Deadline) -> None:
-        """What a server forces to its disk waits, so that it acknowledges nothing; it may be killed amid that."""
+        """Stall a server's disk, so that it acknowledges nothing; it may be killed meanwhile."""
         self.recorder.note("note", message=f"the disk of server {n} stalls")
         self.servers[n].stall(True)
         self.pause(seconds, end)
@@ -319,11 +333,11 @@ class Chaos:
             self.start(n)
 
     def leading(self, among: list[int]) -> int | None:
-        """The server that leads, if one does."""
+        """Return the leading server, or None."""
         return next((m for m in among if self.mode(m) == "leader"), None)
 
     def until(self, seen: Callable[[], bool]) -> None:
-        """Wait for something that servers do, for a while: they need not."""
+        """Wait for the servers to reach a condition, for a limited time: they need not reach it."""
         end = Deadline(HEALS)
         while not end.over() and not seen():
             time.sleep(0.1)
@@ -333,7 +347,7 @@ class Chaos:
         return not end.over()
 
     def settle(self, say: Callable[[str], None]) -> None:
-        """All heals and serves; clients read; then everything is ended, and disks are read."""
+        """Heal all faults, let clients read, end everything, and read the disks."""
         say("settles")
         for n in list(self.stopped):
             self.signal(n, False)
@@ -364,7 +378,11 @@ class Chaos:
         self.recorder.end()
 
     def read(self, n: int) -> None:
-        """What a server serves."""
+        """Record the paths that a server serves.
+
+        Raises:
+            Cannot: the server does not answer the read.
+        """
         client = self.client(f"127.0.0.1:{self.servers[n].client}", 10)
         try:
             client.sync(ROOT)
@@ -378,9 +396,10 @@ class Chaos:
         return self.servers[n].status()[0] if self.servers[n].runs else ""
 
     def wait(self, seen: Callable[[], bool], what: str, seconds: float) -> None:
-        """
+        """Wait for a condition.
+
         Raises:
-            Cannot: it is not seen.
+            Cannot: it is not met in time; the message names `what`.
         """
         end = Deadline(seconds)
         while not seen():
@@ -389,7 +408,7 @@ class Chaos:
             time.sleep(0.2)
 
     def end(self) -> None:
-        """End everything that was started. Nothing of it can fail."""
+        """End everything that was started, without raising."""
         self.writing.clear()
         for s in self.servers.values():
             with contextlib.suppress(Exception):
@@ -407,13 +426,13 @@ class Chaos:
 
 
 def dealt(kinds: tuple[str, ...], draw: random.Random) -> Iterator[str]:
-    """Kinds without end, in turns in which each of them comes once."""
+    """Yield kinds without end, in rounds that contain each kind once."""
     while True:
         yield from draw.sample(kinds, len(kinds))
 
 
 def ranges(zxids: tuple[int, ...]) -> list[list[int]]:
-    """Zxids in their order, as ranges of those that follow on each other."""
+    """Return zxids in order, as ranges of consecutive ones."""
     out: list[list[int]] = []
     for _, run in groupby(enumerate(zxids), lambda pair: pair[1] - pair[0]):
         found = [z for _, z in run]

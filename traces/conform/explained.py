@@ -1,4 +1,4 @@
-"""A record held against a release's text: explained or not, or not known; and what the explaining run breaks."""
+"""Decide whether a release's protocol explains a record, and which properties the explaining run violates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import lru_cache
 from invariants import properties_of
 from invariants.registry import STEP, keeps
 from traces.conform.record import Observation, Record
-from traces.conform.search import LAG, STALLED, SYNCHRONIZES, Asides, Failure, Search, TooMany, zxids_of
+from traces.conform.search import LAG, STALLED, UNSEEN, Asides, Failure, Search, TooMany, zxids_of
 from traces.conform.unbounded import Msg, Text, Unbounded
 from traces.conform.why import why_not
 from zabspec.limits import Deadline
@@ -22,24 +22,27 @@ __all__ = ["EXPLAINED", "NOT_EXPLAINED", "UNKNOWN", "Conformed", "conformed", "l
 
 EXPLAINED, NOT_EXPLAINED, UNKNOWN = "EXPLAINED", "NOT EXPLAINED", "UNKNOWN"
 MOST_EPOCHS, MOST_COUNTER = 200, 100_000
+FINE = "transfer"  # of variants, that in which a transfer is two steps
 MOMENTS = ("closed", "killed", "starts")  # behind which properties are asked of the explaining run
 
 
 @dataclass
 class Conformed:
-    """What became of a record.
+    """The result of checking a record against the model of a release.
 
     Attributes:
-        verdict: EXPLAINED only if the record is whole, and a run of the text that was replayed step by step sends each
+        verdict: EXPLAINED only if the record is whole, and a run of the model that was replayed step by step sends each
             of its packets.
-        explained: observations up to which a run explains it, of `total`.
-        at: the first that nothing explains. reasons: why not, nearest first. why: what is not known.
-        unjudged: packets to an end that was closed: the text does not send them.
-        slow_transfers: that the text takes in one step, and that went on for a while (`with_transfer_later`).
-        steps: of the explaining run; `states`: looked at; `widest`: most states that explain one prefix.
-        syncs: how learners were brought up to date, by kind. elections: in which a leader's epoch was seen.
-        broken: properties that the explaining run breaks, with the line by which it does.
-        lost: what clients were told and is not served in the end.
+        explained: the number of observations, of `total`, that a run explains.
+        at: the first observation that nothing explains. reasons: why not, nearest first. why: the reason for UNKNOWN.
+        unjudged: packets to an end that was closed, which the model does not send.
+        slow_transfers: transfers that are one step of the model, and that took a while here (`with_transfer_later`).
+        steps: the steps of the explaining run; `states`: the number of states visited; `widest`: the most states that
+            explain one prefix.
+        syncs: how learners were synchronized, by kind. elections: the number of elections in which a leader's epoch was
+            seen.
+        broken: the properties that the explaining run violates, each with the line that does it.
+        lost: writes that were acknowledged to clients and are not served in the end.
     """
 
     verdict: str = UNKNOWN
@@ -49,7 +52,6 @@ class Conformed:
     reasons: list[str] = field(default_factory=list)
     why: str = ""
     unjudged: int = 0
-    slow_transfers: int = 0
     steps: int = 0
     states: int = 0
     widest: int = 0
@@ -65,11 +67,11 @@ class Conformed:
 def conformed(
     record: Record, variant: str, limit: float = 0.0, say: Callable[[int, int], None] = lambda *_: None
 ) -> Conformed:
-    """Search a run of a release's text that explains a record.
+    """Search for a run of a release's protocol that explains a record.
 
     Args:
         variant: the release, as the protocol calls it, and other variants with commas.
-        limit: seconds that it may take; 0: no limit.
+        limit: seconds that it may take; 0 for no limit.
     """
     began, end = time.process_time(), Deadline(limit) if limit else None
     out = Conformed(total=len(record.observations), lost=lost_writes(record))
@@ -82,16 +84,6 @@ def conformed(
         return out
     text, early = text_of(record, variant), unanswered_acks(record)
     search, failure = searched(record, text, out, end, say, early)
-    early |= early_commits(record)
-    while failure is not None and (later := with_transfer_later(record, failure.observation)) is not None:
-        again = Conformed(total=out.total)
-        found, other = searched(later, text, again, end, say, early)
-        out.states += again.states
-        if again.explained <= out.explained:
-            break
-        record, search, failure = later, found, other
-        out.explained, out.why, out.widest, out.unjudged = again.explained, again.why, again.widest, again.unjudged
-        out.slow_transfers += 1
     if failure is not None:
         out.verdict, out.at = NOT_EXPLAINED, failure.observation
         out.reasons = reasons(search, failure)
@@ -105,11 +97,13 @@ def searched(
     record: Record, text: Text, out: Conformed, end: Deadline | None, say: Callable[[int, int], None],
     early: Mapping[int, str],
 ) -> tuple[Search, Failure | None]:  # fmt: skip
-    """A narrow search, then, if that is not the same, one that is not, then one with a disk that may have stalled. What
-    the last one cannot say for the number of its states, the one before it has said.
+    """Run a narrow search, and wider ones while the record is not explained; return the last search and its failure.
+
+    The second search is not narrow, the third also allows a stalled disk. If the third exceeds the number of states,
+    the result of the one before stands.
 
     Args:
-        early: lines that nothing explains, whatever the text does, and why.
+        early: lines that nothing explains, whatever the protocol does, with the reasons.
     """
     search, failure = one_search(record, text, out, (True, LAG), end, say, early)
     if is_unexplained(failure, out, end) and not search.drains:
@@ -124,7 +118,7 @@ def searched(
 
 
 def is_unexplained(failure: Failure | None, out: Conformed, end: Deadline | None) -> bool:
-    """Whether another search may explain more."""
+    """Return whether another search may explain more."""
     return failure is not None or (bool(out.why) and (end is None or not end.over()))
 
 
@@ -143,35 +137,10 @@ def one_search(
     return search, failure
 
 
-def with_transfer_later(record: Record, at: Observation) -> Record | None:
-    """The record in which what a leader sent to bring a learner up to date is seen right before NEWLEADER; None: that
-    changes nothing at this place.
-
-    A leader adds a learner to those it forwards to, sends a SNAP, and only then queues NEWLEADER: what it commits
-    meanwhile stands before NEWLEADER. The text takes all of it in one step, which is then that of NEWLEADER. The order
-    on each connection stays, and the learner answers to nothing of it before.
-    """
-    if at.what != "packet" or at.up or at.kind not in ("PROPOSAL", "COMMIT"):
-        return None
-    seen = record.observations
-    own = [k for k, o in enumerate(seen) if o.fields.get("connection") == at.connection]
-    place = next(j for j, k in enumerate(own) if seen[k] is at)
-    began = next((j for j in range(place, -1, -1) if seen[own[j]].fields.get("kind") in SYNCHRONIZES), None)
-    ends = next((j for j in range(place, len(own)) if seen[own[j]].fields.get("kind") == "NEWLEADER"), None)
-    if began is None or ends is None:
-        return None
-    moved = own[began:ends]
-    if any(seen[k].what != "packet" or seen[k].up or seen[k].kind == "NEWLEADER" for k in moved):
-        return None
-    rest = [o for k, o in enumerate(seen[: own[ends]]) if k not in set(moved)]
-    order = (*rest, *(seen[k] for k in moved), *seen[own[ends] :])
-    return None if order == seen else replace(record, observations=order)
-
-
 def unanswered_acks(record: Record) -> dict[int, str]:
-    """The lines of the ACKs of proposals that came behind UPTODATE, where the ACK that answers that has not been seen.
+    """Return, by line, the ACKs of proposals behind UPTODATE that precede the ACK of UPTODATE itself.
 
-    A learner sends that ACK before it reads any further; the text leaves it out (`Asides`).
+    A learner sends the ACK of UPTODATE before it reads any further; the protocol leaves it out (`Asides`).
     """
     asides = Asides()
     behind: dict[int, set[int]] = {}
@@ -189,38 +158,11 @@ def unanswered_acks(record: Record) -> dict[int, str]:
     return out
 
 
-def early_commits(record: Record) -> dict[int, str]:
-    """The lines of the COMMITs of a leader's own proposals that were seen before a quorum had acknowledged them.
-
-    An ACK is seen before the leader has it, and a COMMIT after it was sent; so no server sends one of these. The search
-    says so by itself where it looks at a packet in its place, not where it looks at a transfer when NEWLEADER is seen.
-    """
-    smallest = len(record.servers) // 2 + 1
-    led: dict[int, int] = {}
-    by: dict[tuple[int, int], set[int]] = {}
-    out = {}
-    for o in record.observations:
-        if o.what != "packet":
-            continue
-        if o.kind == "LEADERINFO":
-            led[o.connection] = o.zxid >> 32
-        elif o.kind == "ACK" and o.up:
-            by.setdefault((o.leader, o.zxid), set()).add(o.follower)
-        elif (
-            o.kind == "COMMIT"
-            and not o.up
-            and led.get(o.connection) == o.zxid >> 32
-            and len(by.get((o.leader, o.zxid), set())) + 1 < smallest  # and the leader, whose own nobody sees
-        ):
-            out[o.number] = f"{o.zxid:#x} was not acknowledged by a quorum before it was seen"
-    return out
-
-
 def gone_through(
     search: Search, record: Record, out: Conformed, end: Deadline | None, say: Callable[[int, int], None],
     early: Mapping[int, str],
 ) -> Failure | None:  # fmt: skip
-    """All observations, or up to the first that nothing explains."""
+    """See all observations, or those up to the first that nothing explains; return that failure, or None."""
     for k, o in enumerate(record.observations):
         if end is not None and end.over():
             out.why = f"the time is over at line {o.number}"
@@ -235,7 +177,7 @@ def gone_through(
 
 
 def told(search: Search, record: Record, text: Text, out: Conformed) -> None:
-    """Replay one run that explains all of it, and say what it comes to."""
+    """Replay one run that explains the whole record, and store the verdict or why there is none."""
     node = search.nodes[0]
     words = node.run()
     out.steps = len(words)
@@ -257,7 +199,7 @@ def told(search: Search, record: Record, text: Text, out: Conformed) -> None:
 
 
 def no_room(record: Record) -> str | None:
-    """Why a record is not searched."""
+    """Return why a record cannot be searched, or None."""
     zxids = [z for o in record.observations for z in zxids_of(o)]
     if not record.observations:
         return "the record is empty"
@@ -274,23 +216,24 @@ def no_room(record: Record) -> str | None:
 
 
 def text_of(record: Record, variant: str) -> Text:
-    """The text of a release, with room for what a record has."""
+    """Return the protocol of a release, with room for a record, and transfers in the two steps that servers take."""
     zxids = [z for o in record.observations for z in zxids_of(o)]
     epochs = max((z >> 32 for z in zxids), default=0) + 2
     width = max((z & 0xFFFFFFFF for z in zxids), default=0) + 4
-    return text_with(variant, len(record.servers), epochs, width)
+    names = [name for name in variant.split(",") if name]
+    return text_with(",".join([*names, *([] if FINE in names else [FINE])]), len(record.servers), epochs, width)
 
 
 @lru_cache(maxsize=4)
 def text_with(variant: str, n: int, epochs: int, width: int) -> Text:
-    """A text with room for so much, and for what the search knows of connections."""
+    """Return the protocol of a release with the given room, and with the search's fields of connections."""
     return Text(variant, n, epochs, width, {"unseen_up": (n, n), "unseen_down": (n,), "connection": (n, n)})
 
 
 class Replay:
-    """A run taken again, by the text's `enabled` and `apply`, with what it sends held against what was recorded.
+    """Takes a run again with the protocol's `enabled` and `apply`, and compares its packets with the record.
 
-    Nothing of the search is asked: a step that is not possible, or a packet that is not sent, is found here.
+    This is independent of the search: a step that is not possible, or a packet that is not sent, is detected here.
     """
 
     def __init__(self, record: Record, text: Text, unjudged: set[int]) -> None:
@@ -301,10 +244,11 @@ class Replay:
         self.disks: dict[tuple[object, ...], int] = {}
 
     def run(self, words: list[tuple[int, tuple[int, ...]]], out: Conformed) -> str | None:
-        """What is wrong with it; None: nothing.
+        """Replay a run; return what is wrong with it, or None.
 
         Args:
-            words: of each observation, by its place, the steps that lead up to it.
+            words: for each observation, its position and the steps that lead up to it.
+            out: receives the violated properties.
         """
         text, room = self.text, [0] * (4 * self.text.most_steps + 1)
         keys = [text.key(name) for name in ("send_to_leader", "send_to_follower", "on_disk")]
@@ -328,16 +272,16 @@ class Replay:
         return self.not_sent()
 
     def ends_otherwise(self, s: Unbounded) -> bool:
-        """Whether the end is not the state that the search has compared with the disks."""
+        """Return whether the run ends in another state than the one that the search compared with the disks."""
         own = self.text.places["unseen_up"].base  # behind it lies what the search alone keeps
         return self.state.slots[:own] != s.slots[:own]
 
     def listening(self, send: Callable[..., None], up: bool) -> Callable[..., None]:
-        """The world's function, which also keeps what is sent over a connection that is open."""
+        """Wrap the world's sending function so that it also keeps what is sent over an open connection."""
 
         def sends_up(s: Unbounded, f: int, m: Msg) -> None:
             l = s.leader[f]
-            if s.link[f][l] == OPEN:
+            if s.link[f][l] == OPEN and m.kind.name != UNSEEN:
                 self.of(s, f, l, m.kind.name == "FOLLOWERINFO")[0].append(m)
             send(s, f, m)
 
@@ -349,14 +293,14 @@ class Replay:
         return sends_up if up else sends_down
 
     def of(self, s: Unbounded, f: int, l: int, begins: bool) -> tuple[list[Msg], list[Msg]]:
-        """What was sent over the newest connection of two servers."""
+        """Return what was sent over the newest connection of two servers: to the leader, and to the follower."""
         all_of = self.sent.setdefault((f, l), [])
         if begins:
             all_of.append(([], []))
         return all_of[-1]
 
     def remembering(self, on_disk: Callable[[Unbounded, int], int]) -> Callable[[Unbounded, int], int]:
-        """`on_disk`, of which only the disk is asked, with what it has said."""
+        """Wrap `on_disk` with a cache, since its result depends on the disk alone."""
         places = [self.text.places[name].base for name in ("log", "snapshot_names", "snapshot_trees")]
 
         def remembered(s: Unbounded, p: int) -> int:
@@ -368,14 +312,14 @@ class Replay:
         return remembered
 
     def judge(self, o: Observation, out: Conformed) -> None:
-        """Ask the properties of the state."""
+        """Check the properties of the state."""
         out.judged += 1
         for p in self.properties:
             if p.name not in out.broken and not keeps(p, self.text.names, self.state):
                 out.broken[p.name] = o.number
 
     def not_sent(self) -> str | None:
-        """The first packet of the record that the run does not send in its place."""
+        """Describe the first packet of the record that the run does not send in its place; None if all are sent."""
         index = {server: p for p, server in enumerate(self.record.servers)}
         at: dict[int, tuple[tuple[list[Msg], list[Msg]], list[int]]] = {}
         count: Counter[tuple[int, int]] = Counter()
@@ -405,7 +349,7 @@ class Replay:
         return None
 
     def same(self, m: Msg, o: Observation) -> bool:
-        """Whether the numbers are the same."""
+        """Return whether the numbers of a message and a packet are the same."""
         zxid = m.get("zxid")
         if zxid is None:
             epoch = m.get("epoch") if o.kind == "LEADERINFO" else m.get("accepted")
@@ -414,7 +358,7 @@ class Replay:
 
 
 def reasons(search: Search, failure: Failure) -> list[str]:
-    """What the text could have done in its place, and why it cannot do what was seen."""
+    """Return what the protocol could have done in place of an observation, and why it cannot do what was seen."""
     if failure.beforehand:
         return [failure.beforehand]
     out = [f"instead the model has {said}" for said in sorted(failure.instead)[:5]]
@@ -434,7 +378,7 @@ def reasons(search: Search, failure: Failure) -> list[str]:
 
 
 def lost_writes(record: Record) -> list[str]:
-    """What clients were told, held against what is served in the end."""
+    """Return the contradictions between the clients' answers and what the servers serve in the end."""
     answers = [(o.path, o.outcome) for o in record.observations if o.what == "answered"]
     told = dict(answers) | {path: said for path, said in answers if said == "acknowledged"}
     served = {o.server: set(o.paths) for o in record.observations if o.what == "served"}

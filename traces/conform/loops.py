@@ -1,7 +1,7 @@
-"""Loops of a protocol's source that stop where the rest of them does nothing.
+"""Make loops of a protocol's source stop where their remaining iterations do nothing.
 
-The source bounds a loop by the room that a queue has (`for k in range(s.PROPOSALS + 8)`), and looks in each iteration
-whether there is anything left. Compiled code has room for five transactions; an unbounded state for thousands, so that
+The source bounds a loop by the room of a queue (`for k in range(s.PROPOSALS + 8)`), and checks in each iteration
+whether anything is left. Compiled code has room for five transactions, an unbounded state for thousands, so that
 CPython would spend nearly all of its time in iterations that do nothing. `stopping` inserts `break` where an iteration
 that does nothing implies that no later one does anything. It changes no result: only loops of the shapes below qualify.
 """
@@ -39,7 +39,7 @@ def names_in(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def stop_condition(loop: ast.For) -> tuple[int, ast.expr] | None:
-    """Return where in the body of a loop to stop, and unless what; None: the loop is not of these shapes.
+    """Return where in the body of a loop to stop, and unless what; None if the loop has neither shape below.
 
     Shapes, with V the variable of `for V in range(N)`:
 
@@ -84,7 +84,7 @@ def stop_condition(loop: ast.For) -> tuple[int, ast.expr] | None:
 
 
 class Stopping(ast.NodeTransformer):
-    """Inserts `break` into every loop that qualifies, unless its variable is read behind it."""
+    """Inserts `break` into every loop that qualifies, unless its variable is read after the loop."""
 
     def __init__(self, function: ast.FunctionDef) -> None:
         self.function, self.changed = function, False

@@ -1,14 +1,14 @@
-"""The record of a free-running ensemble: one file of JSON lines, in the order in which things were seen.
+"""Read and write the record of a free-running ensemble: a file of JSON lines, in the order of observation.
 
-The first line says what it is, the last how many there were: a record without it is not whole. Between stand
-observations, each noted before what it is about was passed on:
+The first line identifies the record, the last counts the observations: a record without it is incomplete. Between them
+are observations, each written before the observed packet or fault was passed on:
 
-- `packet`: of a connection, from the side that opened it (`up`) or to it; `kind`, `zxid`, and `current` of an ACKEPOCH.
-- `closed`: one side of a connection (`by`) has closed it; `lost`: the network has, neither side has seen it yet.
+- `packet`: on a connection, from the side that opened it (`up`) or to it; `kind`, `zxid`, and `current` of an ACKEPOCH.
+- `closed`: one side of a connection (`by`) has closed it; `lost`: the network has, neither side has noticed it yet.
 - `kills`, `killed`: a server gets SIGKILL; its last packets have come. `starts`; `stops` and `continues` (SIGSTOP).
 - `unread`: nothing more could be read of a connection.
-- `disk`: what is on a server's disk in the end. `answered`: what a client was told of a write. `served`: what a
-  server has served in the end.
+- `disk`: the contents of a server's disk in the end. `answered`: a client's answer to a write. `served`: the paths that
+  a server serves in the end.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ NEEDS: dict[str, dict[str, type]] = {
 
 
 class BadRecord(Exception):
-    """This is no record; says why in a sentence."""
+    """The file is no record; the message says why in one sentence."""
 
 
 @dataclass(frozen=True)
 class Observation:
-    """One line.
+    """An observation: one line of the record.
 
     Attributes:
-        number: of the line in the file, from 1: the head is line 1.
+        number: the number of its line in the file, from 1; the head is line 1.
     """
 
     number: int
@@ -65,7 +65,7 @@ class Observation:
             raise AttributeError(name) from None
 
     def told(self) -> str:
-        """In words."""
+        """Return the observation in words."""
         f = self.fields
         if self.what == "packet":
             ends = (f["follower"], f["leader"]) if f["up"] else (f["leader"], f["follower"])
@@ -83,10 +83,10 @@ class Observation:
 
 @dataclass(frozen=True)
 class Record:
-    """What was seen.
+    """A record.
 
     Attributes:
-        whole: its last line is there, and counts what stands before it.
+        whole: its last line exists, and its count is right.
     """
 
     release: str
@@ -97,7 +97,7 @@ class Record:
 
 
 def written(release: str, servers: Iterable[int], lines: Iterable[tuple[str, float, dict[str, Any]]]) -> Iterator[str]:
-    """The lines of a record that is whole."""
+    """Yield the lines of a complete record."""
     yield head(release, servers)
     count = 0
     for what, seconds, fields in lines:
@@ -109,10 +109,13 @@ def written(release: str, servers: Iterable[int], lines: Iterable[tuple[str, flo
 def head(
     release: str, servers: Iterable[int], seed: int | None = None, plan: Mapping[str, Any] | None = None
 ) -> str:  # fmt: skip
-    """The first line.
+    """Return the first line of a record.
 
     Args:
-        plan: what was done to the servers.
+        release: the ZooKeeper release.
+        servers: the numbers of the servers.
+        seed: the seed of the faults.
+        plan: the planned faults and writes.
     """
     more: dict[str, Any] = {} if seed is None else {"seed": seed}
     if plan is not None:
@@ -121,19 +124,20 @@ def head(
 
 
 def line(what: str, seconds: float, fields: dict[str, Any]) -> str:
-    """An observation's line."""
+    """Return the line of an observation; `seconds` since the start, rounded to 0.1 ms."""
     return json.dumps({"what": what, "s": round(seconds, 4), **fields})
 
 
 def last(count: int) -> str:
-    """The last line of a record that is whole."""
+    """Return the last line of a complete record."""
     return json.dumps({"what": "end", "observations": count})
 
 
 def read_record(path: Path) -> Record:
-    """
+    """Read a record; one that only lacks its end is read up to there.
+
     Raises:
-        BadRecord: it cannot be read, or is none of this version. One that only lacks its end is read up to there.
+        BadRecord: the file cannot be read, or is no record of this version.
     """
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
@@ -175,7 +179,8 @@ def read_record(path: Path) -> Record:
 
 
 def checked(what: object, made: Any, servers: set[int], path: Path, number: int) -> Observation:
-    """
+    """Check the fields of a line, and return it as an observation.
+
     Raises:
         BadRecord: it is no observation.
     """
@@ -202,7 +207,8 @@ def checked(what: object, made: Any, servers: set[int], path: Path, number: int)
 
 
 def parsed(text: str, path: Path, number: int) -> Any:
-    """
+    """Parse a line as JSON.
+
     Raises:
         BadRecord: it is no JSON.
     """

@@ -1,8 +1,9 @@
-"""The runs of a release's text that explain a record: which states it can be in, observation after observation.
+"""Search for runs of a release's protocol that explain a record: the possible states after each observation.
 
-Steps that nobody sees are taken as late as possible, and only by who is seen next: a server's steps read and write what
-is its own, take what was seen to be sent to it, and send. So whatever it does before its next packet may as well be
-done just before that. A packet may be received once it has been seen, and is sent at the latest when it is seen.
+Steps that are not observed are taken as late as possible, and only by the server observed next: a server's steps read
+and write its own fields, receive what was seen to be sent to it, and send. So whatever it does before its next packet
+may as well be done just before that. A packet may be received once it has been seen, and is sent at the latest when it
+is seen.
 """
 
 from __future__ import annotations
@@ -30,26 +31,28 @@ from zabspec.worlds.steps import (
     TO_LEADER,
 )
 
-__all__ = ["LAG", "LOOKAHEAD", "Asides", "Failure", "Node", "Search", "TooMany", "zxid_in"]
+__all__ = ["LAG", "LOOKAHEAD", "UNSEEN", "Asides", "Failure", "Node", "Search", "TooMany", "zxid_in"]
 
 LOOKAHEAD = 12  # observations by which a leader's proposal is ahead of its first packet, at most
 LAG = 16  # transactions by which a sync or a commit thread is behind, at most
-STALLED = 1000  # the same of a sync thread whose disk stalls
-SOON = 25  # observations within which a leader whose term ends has closed all its connections
+STALLED = 1000  # the same for a sync thread on a stalled disk
+SOON = 25  # observations within which a leader at the end of its term has closed all its connections
 MOST_STATES = 10_000  # looked at for one observation
 MOST_ENDS = 2_000  # states that explain a record up to some place
 NEVER = "log write fails"
+UNSEEN = "WRITTEN"  # what the text puts into a channel, and no connection carries
 SYNCHRONIZES = ("DIFF", "TRUNC", "SNAP")
 PROPOSE, COMMITS, SYNCS, STALE = "propose", "commit thread", "sync thread", "sync thread of an earlier term"
+SNAPS = "send SNAP"
 
 
 class TooMany(Exception):
-    """There are more states to look at than may be."""
+    """The search would have to look at more states than allowed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A state, and the steps by which it was reached from the node before."""
+    """A state, and the steps that lead to it from the parent node."""
 
     state: Unbounded
     parent: Node | None = None
@@ -57,11 +60,11 @@ class Node:
     at: int = -1
 
     def run(self) -> list[int]:
-        """All steps from the beginning."""
+        """Return all steps from the initial state."""
         return [w for _, words in self.run_by_observation() for w in words]
 
     def run_by_observation(self) -> list[tuple[int, tuple[int, ...]]]:
-        """The same, with the place of the observation that they lead up to."""
+        """Return all steps from the initial state, by the position of the observation that they lead up to."""
         pieces: list[tuple[int, tuple[int, ...]]] = []
         node = self
         while node.parent is not None:
@@ -72,11 +75,11 @@ class Node:
 
 @dataclass
 class Failure:
-    """Nothing explains an observation.
+    """The failure to explain an observation.
 
     Attributes:
         instead: what the model could have sent in its place. states: those that explain all before it.
-        beforehand: why nothing explains it, whatever the text does; empty: the text does not.
+        beforehand: why nothing explains it, whatever the protocol does; empty if only the protocol does not.
     """
 
     observation: Observation
@@ -90,19 +93,19 @@ Goal = Callable[[Unbounded], bool | None]  # it is reached; it cannot be any mor
 
 
 class Asides:
-    """Packets that the text leaves out: of each connection one ACK(<e,0>) behind UPTODATE, of the leader's epoch."""
+    """Packets that the protocol leaves out: one ACK(<e,0>) behind UPTODATE per connection, with the leader's epoch."""
 
     def __init__(self) -> None:
         self.epochs: dict[int, int] = {}
         self.awaited: set[int] = set()
 
     def has(self, o: Observation) -> bool:
-        """Whether a packet is one of them."""
+        """Return whether a packet is one of them."""
         of_epoch = o.connection in self.awaited and o.zxid == self.epochs.get(o.connection, -1) << 32
         return of_epoch and o.kind == "ACK" and bool(o.up)
 
     def passes(self, o: Observation) -> None:
-        """Note a packet of the record."""
+        """Update the state with a packet of the record."""
         if self.has(o):
             self.awaited.discard(o.connection)
         elif o.kind == "LEADERINFO":
@@ -112,15 +115,16 @@ class Asides:
 
 
 class Search:
-    """Goes through a record.
+    """A search for a run of the model that sends the packets of a record.
 
     Args:
-        narrow: a follower whose term ends has applied nothing that it has not logged: fewer states, and what is not
-            explained so may be otherwise.
-        lag: transactions by which a sync thread is behind, at most.
+        narrow: assume that a follower whose term ends has applied nothing that it has not logged. Then there are fewer
+            states, and an unexplained observation may still have an explanation.
+        lag: the most transactions by which a sync thread is behind.
 
     Attributes:
-        nodes: what explains it so far. unjudged: lines of packets to an end that is closed: the text sends none.
+        nodes: the states that explain the record so far. unjudged: lines of packets to an end that is closed, which the
+            model does not send.
     """
 
     def __init__(self, record: Record, text: Text, narrow: bool = False, lag: int = LAG) -> None:
@@ -139,6 +143,7 @@ class Search:
         self.unseen_up, self.unseen_down = places["unseen_up"].base, places["unseen_down"].base
         self.link, self.connection = places["link"].base, places["connection"].base
         self.acts = [(k, name) for k, name in enumerate(text.actions) if name != NEVER]
+        self.snaps = text.actions.index(SNAPS)
         self.nodes = [Node(text.begin())]
         self.started: set[int] = set()
         self.dying: set[int] = set()
@@ -171,8 +176,14 @@ class Search:
                     self.closed_at.setdefault((o.connection, n), k)
 
     def named(self) -> tuple[dict[int, int], dict[int, int]]:
-        """Where each proposal is first seen to be sent by the leader of its epoch, and the last counter of each epoch
-        that is named anywhere. What stands between a DIFF, TRUNC or SNAP and NEWLEADER was sent with the former."""
+        """Return the position where each proposal is first sent, and the last counter of each epoch.
+
+        Positions count only packets of the leader of the proposal's epoch; counters count wherever they are named. A
+        packet between a DIFF, TRUNC or SNAP and NEWLEADER was sent with the former.
+
+        Returns:
+            Position by zxid; counter by epoch.
+        """
         first: dict[int, int] = {}
         last: dict[int, int] = {}
         led: dict[int, int] = {}
@@ -195,8 +206,9 @@ class Search:
     # --- steps -------------------------------------------------------------------------------------
 
     def take(self, s: Unbounded, word: int) -> Unbounded | None:
-        """The state behind a step; None: it meets an error."""
+        """Return the state after a step, or None if the step meets a run-time error."""
         kind, a, b = word >> 24 & 255, word >> 16 & 255, word >> 8 & 255
+        is_snap = kind == ACTION and word & 255 == self.snaps
         out = s.copy()
         self.looked += 1
         try:
@@ -208,8 +220,10 @@ class Search:
             if before[self.down + f] is not after[self.down + f]:
                 took = kind == TO_FOLLOWER and a == f
                 self.sent(before, after, self.down + f, self.unseen_down + f, took)
-                if kind == TO_LEADER and b == f and not self.may_be_seen(s, out, f, a):
+                if ((kind == TO_LEADER and b == f) or is_snap) and not self.may_be_seen(s, out, f, a):
                     return None
+        if kind == TO_LEADER and b in out.answered[a] and not self.may_begin(s, out, b, a):
+            return None
         for k in range(n * n):
             if before[self.up + k] is not after[self.up + k]:
                 took = kind == TO_LEADER and k == b * n + a
@@ -219,17 +233,20 @@ class Search:
         return out
 
     def sent(self, before: list[Any], after: list[Any], channel: int, unseen: int, took: bool) -> None:
-        """Count what a step has put into a channel as not seen yet."""
+        """Count the messages that a step put into a channel as not yet seen."""
         more = len(after[channel]) - (len(before[channel]) - took)
         after[unseen] = after[unseen] + more if more >= 0 else min(after[unseen], len(after[channel]))
 
     def may_be_seen(self, s: Unbounded, out: Unbounded, f: int, l: int) -> bool:
-        """Whether what a leader that serves sends to a learner for its ACKEPOCH is what is seen later. Where the packet
-        at hand is one of that connection itself, it is left to the search, which then says what the model has."""
+        """Return whether a serving leader's answer to a learner's ACKEPOCH can match the packets seen later.
+
+        If the current packet is on that connection itself, the answer is True: the search then reports what the model
+        has.
+        """
         c, unseen = s.connection[f][l], s.slots[self.unseen_down + f]
         if s.phase[l] != SERVING or unseen or c == self.at_hand or s.slots[self.down + f]:
             return True
-        if s.slots[self.up + f * self.n + l][0].kind.name != "ACKEPOCH":
+        if f not in s.answered[l] and s.slots[self.up + f * self.n + l][0].kind.name != "ACKEPOCH":
             return True
         ahead = self.sent_down.get(c, [])
         first = bisect_left(ahead, self.position)
@@ -238,11 +255,35 @@ class Search:
                 return False
         return True
 
+    def may_begin(self, s: Unbounded, out: Unbounded, f: int, l: int) -> bool:
+        """Return whether a leader that serves has chosen a SNAP, and begun to forward, as it is observed to.
+
+        Behind that SNAP comes what is behind the zxid at which it began. As above, the connection of the current packet
+        is left out.
+        """
+        c = s.connection[f][l]
+        if f in s.answered[l] or s.phase[l] != SERVING or c == self.at_hand:
+            return True
+        ahead = self.sent_down.get(c, [])
+        snap = None
+        for k in ahead[bisect_left(ahead, self.position) :]:
+            o = self.record.observations[k]
+            if snap is None and o.kind in SYNCHRONIZES:
+                if o.kind != "SNAP":
+                    return False
+                snap = o
+            elif snap is not None and o.kind in ("PROPOSAL", "NEWLEADER"):
+                first = zxid_in(self.text, o.zxid) - 1 if o.kind == "PROPOSAL" else zxid_in(self.text, snap.zxid)
+                return bool(out.peer_last[l][f] == first)
+        return True
+
     def own_steps(self, s: Unbounded, p: int, ends: bool) -> Iterator[int]:
-        """What a server may do by itself, or with what was seen to be sent to it.
+        """Yield the steps that a server may take by itself, or with messages that were seen to be sent to it.
 
         Args:
-            ends: also that it learns that a connection is lost.
+            s: the state.
+            p: the server's process.
+            ends: include the steps in which it learns that a connection is lost.
         """
         if self.names["is_down"](s, p):
             return
@@ -254,11 +295,13 @@ class Search:
             if ends and s.link[p][l] in (LOST, FOLLOWER_OPEN) and self.names["may_receive"](s, p):
                 yield FOLLOWER_LEARNS << 24 | p << 16 | l << 8
         elif role == LEADING:
+            if (written := self.must_go_on(s, p)) is not None:
+                yield written
+                return
             for f in range(n):
-                at, link = f * n + p, s.link[f][p]
+                link = s.link[f][p]
                 if link in (OPEN, LOST, LEADER_OPEN):
-                    waiting = slots[self.up + at]
-                    if len(waiting) > slots[self.unseen_up + at] and self.names["receivable"](s, p, f, waiting[0]):
+                    if self.may_read(s, p, f):
                         yield TO_LEADER << 24 | p << 16 | f << 8
                     if ends and link != OPEN:
                         yield LEADER_LEARNS << 24 | p << 16 | f << 8
@@ -268,9 +311,46 @@ class Search:
                     continue
                 yield ACTION << 24 | p << 16 | k
 
+    def may_read(self, s: Unbounded, l: int, f: int) -> bool:
+        """Return whether a leader may read what was observed of a learner.
+
+        That its handler continues is no choice (`must_go_on`).
+        """
+        at = f * self.n + l
+        waiting = s.slots[self.up + at]
+        if len(waiting) <= s.slots[self.unseen_up + at] or waiting[0].kind.name == UNSEEN:
+            return False
+        return bool(self.names["receivable"](s, l, f, waiting[0]))
+
+    def must_go_on(self, s: Unbounded, l: int) -> int | None:
+        """Return the step in which a leader queues NEWLEADER for a learner, if it is due; else None.
+
+        It is due once everything has been sent that is observed before it, and before the leader sends that learner
+        anything else. A NEWLEADER that the record lacks is never due.
+        """
+        for f in range(self.n):
+            waiting = s.slots[self.up + f * self.n + l]
+            if not waiting or waiting[0].kind.name != UNSEEN or f not in s.forwarding[l]:
+                continue
+            ahead = self.sent_down.get(s.connection[f][l], [])
+            first = bisect_left(ahead, self.position)
+            if s.link[f][l] == OPEN and first + s.slots[self.unseen_down + f] < len(ahead):
+                o = self.record.observations[ahead[first + s.slots[self.unseen_down + f]]]
+                if o.kind == "NEWLEADER":
+                    return TO_LEADER << 24 | l << 16 | f << 8
+        return None
+
+    def is_left_out(self, leaves_out: Skip | None, s: Unbounded, w: int) -> bool:
+        """Return whether a step may be left out; a step that a leader must take may not."""
+        if leaves_out is None or not leaves_out(s, w):
+            return False
+        return w >> 24 != TO_LEADER or w != self.must_go_on(s, w >> 16 & 255)
+
     def is_next_on_disk(self, s: Unbounded, p: int) -> bool:
-        """Whether what a thread of an earlier term would log stands there on the disk in the end, unless a TRUNC that
-        follows may have cut it off."""
+        """Return whether the next transaction that a thread of an earlier term would log matches the final disk.
+
+        A transaction that a later TRUNC may have removed matches too.
+        """
         final = self.final_log.get(p)
         return final is None or self.leads_to(p, (*self.log_of(s, p), s.stale_queue[p][0]), final)
 
@@ -279,14 +359,14 @@ class Search:
         return log
 
     def leads_to(self, p: int, log: tuple[int, ...], final: tuple[int, ...]) -> bool:
-        """Whether a log, as far as no TRUNC that follows cuts it, is a prefix of that in the end."""
+        """Return whether a log, up to what a later TRUNC may remove, is a prefix of the final one."""
         cut = min((zxid for k, q, zxid in self.cuts if q == p and k >= self.position), default=None)
         if cut is not None:
             log = log[: bisect_right(log, zxid_in(self.text, cut))]
         return log == final[: len(log)]
 
     def towards_disk(self, found: dict[tuple[Any, ...], Node]) -> dict[tuple[Any, ...], Node]:
-        """Those whose logs lead to what is on the disks in the end; all, if none does."""
+        """Keep the nodes whose logs lead to the final disks; all of them, if none does."""
         for p, final in self.final_log.items():
             logs = {self.log_of(n.state, p) for n in found.values()}
             if len(logs) > 1:
@@ -295,7 +375,7 @@ class Search:
         return found
 
     def may_propose(self, s: Unbounded, l: int) -> bool:
-        """Whether a proposal is named in the record, and soon, if it is in a packet."""
+        """Return whether a proposal is named in the record, and soon if it is in a packet."""
         zxid = s.last_proposed[l] + 1
         epoch, counter = divmod(zxid, self.text.width)
         seen = self.proposed_at.get(epoch << 32 | counter)
@@ -307,10 +387,12 @@ class Search:
         self, node: Node, servers: Iterable[int], goal: Goal, ends: bool = False,
         more: Callable[[Unbounded], Iterable[int]] | None = None, leaves_out: Skip | None = None,
     ) -> list[Node]:  # fmt: skip
-        """The states that reach a goal by steps of some servers, the shortest way to each. From a goal nothing goes on.
+        """Return the states that reach a goal by steps of some servers, with a shortest way to each.
+
+        A state that reaches the goal is not expanded.
 
         Raises:
-            TooMany: states to look at.
+            TooMany: more states than allowed.
         """
         said = goal(node.state)
         if said is not None:
@@ -326,7 +408,7 @@ class Search:
                 if more is not None:
                     steps += more(s)
                 for w in steps:
-                    if leaves_out is not None and leaves_out(s, w):
+                    if self.is_left_out(leaves_out, s, w):
                         continue
                     after = self.take(s, w)
                     if after is None:
@@ -348,10 +430,10 @@ class Search:
     # --- observations ------------------------------------------------------------------------------
 
     def see(self, o: Observation, position: int) -> Failure | None:
-        """Go on behind an observation.
+        """Advance all nodes by an observation.
 
         Raises:
-            TooMany: states to look at.
+            TooMany: more states than allowed.
         """
         self.position = position
         self.at_hand = o.fields.get("connection", 0)
@@ -389,8 +471,10 @@ class Search:
         return None
 
     def contradiction(self, o: Observation) -> str | None:
-        """What of an observation contradicts what the record itself has said before; whatever the model does, no run
-        explains that."""
+        """Return how an observation contradicts earlier ones of the record, or None.
+
+        No run explains such an observation, whatever the model does.
+        """
         if o.what == "killed" and o.server not in self.dying:
             return f"server {o.server} was not killed"
         if o.what != "packet":
@@ -424,7 +508,7 @@ class Search:
             return [node]
         link = s.link[f][l]
         if link == (FOLLOWER_OPEN if o.up else LEADER_OPEN):
-            self.unjudged.add(o.number)  # who it is for has closed, and the text drops what is sent
+            self.unjudged.add(o.number)  # its target has closed, and the model drops what is sent to it
             return [node]
         sender = f if o.up else l
         channel, unseen = self.places_of(o, f, l)
@@ -437,18 +521,18 @@ class Search:
 
         skip = self.pointless(s, o, sender)
         found = self.closure(node, (sender,), goal, leaves_out=skip)
-        if not found and o.kind in SYNCHRONIZES and skip is not None:
+        if not found and skip is not None and (o.kind in SYNCHRONIZES or self.greeted(s, sender)):
             skip = None
             found = self.closure(node, (sender,), goal)
-        return [self.settled(self.passed(n, unseen), sender) for n in self.laziest(found, sender, skip)]
+        return [self.settled(self.passed(n, channel, unseen), sender) for n in self.laziest(found, sender, skip)]
 
     def places_of(self, o: Observation, f: int, l: int) -> tuple[int, int]:
-        """Where the channel of a packet lies, and how much of it was not seen."""
+        """Return the slot index of a packet's channel, and that of its count of unseen messages."""
         at = f * self.n + l
         return (self.up + at, self.unseen_up + at) if o.up else (self.down + f, self.unseen_down + f)
 
     def is_first(self, s: Unbounded, o: Observation, channel: int, unseen: int, l: int) -> bool:
-        """Whether the first packet that was sent and not seen is this one."""
+        """Return whether the first message sent and not yet seen is this packet."""
         slots = s.slots
         first: Msg = slots[channel][len(slots[channel]) - slots[unseen]]
         if is_packet(self.text, first, o, s.term[l]):
@@ -457,27 +541,36 @@ class Search:
         return False
 
     def said(self, m: Msg) -> str:
-        """A message in words."""
+        """Return a message in words."""
         zxid = m.get("zxid")
         said = [m.kind.name] + ([f"{self.real(zxid):#x}"] if zxid is not None else [])
         return " ".join(said + [f"{name}={value}" for name, value in m.fields if name not in ("zxid", "tree")])
 
     def real(self, zxid: int) -> int:
-        """A zxid of the text as the servers have it."""
+        """Return a zxid of the protocol as the servers write it."""
         return zxid // self.text.width << 32 | zxid % self.text.width
 
     def pointless(self, s: Unbounded, o: Observation, sender: int) -> Skip | None:
-        """Steps that cannot matter to a packet of a server that serves. A follower's ACK needs what it logs, and what
-        it receives until that is queued. Of a leader only `propose` sends a PROPOSAL to whom is forwarded, only what
-        counts an acknowledgement of it a COMMIT, only what is read of a learner its LEADERINFO and UPTODATE. But while
-        a leader has an ACKEPOCH to read, all may matter: packets to two learners are seen in another order than they
-        were sent in."""
+        """Return a predicate for steps that cannot matter to a packet of a serving server, or None.
+
+        A follower's ACK needs what it logs, and what it receives until that is queued. Of a leader only `propose` sends
+        a PROPOSAL to learners that it forwards to, only counting an acknowledgement sends a COMMIT, only reading from a
+        learner sends its LEADERINFO and UPTODATE; NEWLEADER comes by itself (`must_go_on`). But while a leader has an
+        ACKEPOCH to read, what matters to that transfer may matter: packets to two learners may be seen in another
+        order than they were sent in.
+        """
         last, queue = zxid_in(self.text, o.zxid), self.text.places["sync_queue"].base + sender
         syncs, proposes, commits = (self.text.actions.index(name) for name in (SYNCS, PROPOSE, COMMITS))
         if s.phase[sender] == WAITING and o.up and o.kind == "ACK":  # there is nothing to apply before UPTODATE
             return lambda t, w: (
                 w & 255 == commits if w >> 24 == ACTION else w >> 24 == TO_FOLLOWER and last in t.slots[queue]
             )
+
+        def of_this_learner(_: Unbounded, w: int) -> bool:
+            return w >> 24 != TO_LEADER or w >> 8 & 255 != self.index[o.follower]
+
+        if o.kind == "NEWLEADER":
+            return of_this_learner
         if s.phase[sender] != SERVING:
             return None
         if o.up:
@@ -495,11 +588,13 @@ class Search:
         if o.kind in SYNCHRONIZES:
             return self.pointless_to_transfer(o, sender, f)
         if o.kind in ("LEADERINFO", "UPTODATE"):
-            return lambda _, w: w >> 24 != TO_LEADER or w >> 8 & 255 != f
-        if f not in s.forwarding[sender] or o.kind not in ("PROPOSAL", "COMMIT") or self.is_greeted(s, sender):
+            return of_this_learner
+        if f not in s.forwarding[sender] or o.kind not in ("PROPOSAL", "COMMIT"):
             return None
-        if o.kind == "PROPOSAL":  # and before it UPTODATE may be sent to another learner, which is forwarded it too
-            return lambda t, w: w & 255 != proposes if w >> 24 == ACTION else (w >> 8 & 255) in t.looping[sender]
+        ahead = [self.pointless_to_greeted(s, sender, g) for g in self.greeted(s, sender)]
+        if None in ahead:
+            return None
+        others = [skip for skip in ahead if skip is not None]
 
         def leaves_out(t: Unbounded, w: int) -> bool:
             if w >> 24 == ACTION:
@@ -507,11 +602,27 @@ class Search:
             which = w >> 8 & 255
             return which in t.looping[sender] and bool(t.slots[self.up + which * self.n + sender][0].zxid > last)
 
-        return leaves_out
+        def proposes_alone(t: Unbounded, w: int) -> bool:
+            """And before it UPTODATE may be sent to another learner, which is forwarded it too."""
+            return w & 255 != proposes if w >> 24 == ACTION else (w >> 8 & 255) in t.looping[sender]
+
+        own = proposes_alone if o.kind == "PROPOSAL" else leaves_out
+        return (lambda t, w: own(t, w) and all(skip(t, w) for skip in others)) if others else own
+
+    def pointless_to_greeted(self, s: Unbounded, l: int, f: int) -> Skip | None:
+        """Return a predicate for steps that cannot matter to the transfer to a learner whose ACKEPOCH was seen."""
+        for k in self.sent_down.get(s.connection[f][l], []):
+            o = self.record.observations[k]
+            if k >= self.position and o.kind in SYNCHRONIZES:
+                return self.pointless_to_transfer(o, l, f)
+        return None
 
     def pointless_to_transfer(self, o: Observation, l: int, f: int) -> Skip | None:
-        """Of DIFF, TRUNC or SNAP. What a leader had proposed then, it sends before NEWLEADER, and of it what it had
-        committed; so more of that comes later."""
+        """Return a predicate for steps that cannot matter to a DIFF, TRUNC or SNAP, or None.
+
+        Before NEWLEADER a leader sends what it had proposed when it synchronised the learner, and what it had committed
+        of that; anything beyond comes later.
+        """
         proposed = committed = zxid_in(self.text, o.zxid)
         for later in self.record.observations[self.position + 1 :]:
             if later.what in ("closed", "lost") and later.connection == o.connection:
@@ -542,23 +653,27 @@ class Search:
 
         return leaves_out
 
-    def is_greeted(self, s: Unbounded, l: int) -> bool:
-        """Whether an ACKEPOCH was seen that a leader has not read."""
+    def greeted(self, s: Unbounded, l: int) -> list[int]:
+        """Return the learners whose ACKEPOCH was seen that a leader has not read, or has not sent the SNAP for."""
+        out = []
         for f in range(self.n):
             at = f * self.n + l
             seen = s.slots[self.up + at][: len(s.slots[self.up + at]) - s.slots[self.unseen_up + at]]
-            if any(m.kind.name == "ACKEPOCH" for m in seen):
-                return True
-        return False
+            if f in s.answered[l] or any(m.kind.name == "ACKEPOCH" for m in seen):
+                out.append(f)
+        return out
 
-    def passed(self, node: Node, unseen: int) -> Node:
-        """The packet has been seen."""
+    def passed(self, node: Node, channel: int, unseen: int) -> Node:
+        """Return the node after its packet has been observed, with what follows it unobserved."""
         s = node.state.copy()
-        s.slots[unseen] -= 1
+        slots = s.slots
+        slots[unseen] -= 1
+        while slots[unseen] and slots[channel][len(slots[channel]) - slots[unseen]].kind.name == UNSEEN:
+            slots[unseen] -= 1
         return Node(s, node.parent, node.words) if node.parent is not None and node not in self.nodes else Node(s, node)
 
     def laziest(self, found: list[Node], p: int, leaves_out: Skip | None) -> list[Node]:
-        """Without those that others of them reach by more steps of the same server."""
+        """Drop nodes from which others differ only by more steps of the same server."""
         if len(found) < 2:
             return found
         out: list[Node] = []
@@ -572,7 +687,7 @@ class Search:
                 behind = []
                 for s in ahead:
                     for w in self.own_steps(s, p, False):
-                        after = None if leaves_out is not None and leaves_out(s, w) else self.take(s, w)
+                        after = None if self.is_left_out(leaves_out, s, w) else self.take(s, w)
                         if after is not None and (key := after.key()) not in reached and len(reached) < 2000:
                             reached.add(key)
                             behind.append(after)
@@ -580,8 +695,11 @@ class Search:
         return out
 
     def settled(self, node: Node, p: int) -> Node:
-        """Take what cannot matter, and what cannot wait any longer: an ACK that Leader.processAck ignores; of threads
-        that are far behind a transaction."""
+        """Take steps that cannot matter, and those that cannot wait any longer.
+
+        The former are ACKs that Leader.processAck ignores, the latter those of threads that are too many transactions
+        behind.
+        """
         s, words = node.state, list(node.words)
         while (w := self.overdue(s, p)) is not None:
             after = self.take(s, w)
@@ -606,8 +724,11 @@ class Search:
         return None
 
     def may_stay_unlogged(self, s: Unbounded, p: int) -> bool:
-        """Whether what is queued for the log may be more than threads are behind otherwise, of releases in which the
-        end of a term does not log it: NEWLEADER queues all of a DIFF at once, and a guided search knows the disk."""
+        """Return whether more transactions may wait for the log than threads may otherwise be behind.
+
+        This holds for releases in which the end of a term does not log the queue: NEWLEADER queues all of a DIFF at
+        once, and a guided search knows the final disk.
+        """
         if self.drains:
             return False
         final = self.final_log.get(p)
@@ -618,7 +739,7 @@ class Search:
     # --- connections -------------------------------------------------------------------------------
 
     def registered(self, node: Node, o: Observation, f: int, l: int) -> list[Node]:
-        """FOLLOWERINFO over a new connection: the follower has elected, or joined, that leader."""
+        """See a FOLLOWERINFO over a new connection: the follower has elected, or joined, that leader."""
         at = f * self.n + l
         channel, unseen = self.up + at, self.unseen_up + at
 
@@ -645,12 +766,11 @@ class Search:
                     yield TIMEOUT << 24 | p << 16
 
         def returns(s: Unbounded) -> Iterator[int]:
-            """What else a leader that goes on leading does before: it reads what this learner had sent, and gives it
-            up."""
+            """Yield further steps of a leader that continues to lead: reading this learner's messages, giving it up."""
             yield from elections(s)
             if s.role[l] == LEADING and s.link[f][l] in (LOST, LEADER_OPEN):
                 yield LEADER_LEARNS << 24 | l << 16 | f << 8
-                if len(s.slots[channel]) > s.slots[unseen] and self.names["receivable"](s, l, f, s.slots[channel][0]):
+                if self.may_read(s, l, f):
                     yield TO_LEADER << 24 | l << 16 | f << 8
 
         s = node.state
@@ -667,7 +787,7 @@ class Search:
         found = found or self.closure(node, (f, l), goal, ends=True, more=time_passes)
         out = []
         for n in self.voting(found, f):
-            seen = self.passed(n, unseen)
+            seen = self.passed(n, channel, unseen)
             seen.state.slots[self.connection + at] = o.connection
             out.append(seen)
         return out
@@ -676,8 +796,11 @@ class Search:
         self, node: Node, f: int, ending: list[int], goal: Goal, more: Callable[[Unbounded], Iterable[int]],
         leaves_out: Skip,
     ) -> list[Node]:  # fmt: skip
-        """The same from the ends of a follower's term behind which it votes as is known, where that is much to choose
-        from; none, if there is no such follower."""
+        """Return the states that reach a goal after the end of a follower's term with the vote that the record names.
+
+        Returns:
+            Empty if no such follower is among `ending`.
+        """
         s = node.state
         if f not in ending or s.role[f] != FOLLOWING or not self.outlives(s, f) or (zxid := self.next_vote(f)) is None:
             return []
@@ -689,7 +812,7 @@ class Search:
         ]
 
     def see_closed(self, node: Node, o: Observation) -> list[Node]:
-        """One side has closed a connection: its term has ended, or a leader has given up one learner."""
+        """See that one side has closed a connection: its term has ended, or a leader has given up one learner."""
         (f, l), p = self.ends_of(o), self.index[o.by]
         if o.by in self.dying or node.state.connection[f][l] != o.connection:
             return [node]
@@ -716,7 +839,7 @@ class Search:
                 yield TIMEOUT << 24 | p << 16
 
         def of_this_one(s: Unbounded, w: int) -> bool:
-            """What a leader does that goes on leading may as well come later, but what it reads of that learner."""
+            """Return whether a leader's step may come later; reading from learner f, or losing it, may not."""
             kinds = (TO_LEADER, LEADER_LEARNS, LOSE_CONNECTION)
             return w >> 24 not in kinds or (w >> 24 != LOSE_CONNECTION and w >> 8 & 255 != f)
 
@@ -735,20 +858,25 @@ class Search:
         for n in self.voting(found, p):
             s = n.state
             if s.connection[f][l] == o.connection and s.slots[self.link + at] not in closed:  # CLOSED has come
-                n = self.passed(n, unseen)
+                n = self.passed(n, self.down + f, unseen)
             out.append(n)
         return out
 
     def outlives(self, s: Unbounded, f: int) -> bool:
-        """Whether a follower serves, of a release in which the end of a term brings the tree up to the log: what
-        was queued for the log is then another thread's, or logged later."""
+        """Return whether a serving follower's queue outlives its term.
+
+        In releases in which the end of a term brings the tree up to the log, another thread logs the queue, or it is
+        logged later.
+        """
         called = self.text["end_running"].__code__.co_names
         return bool(s.phase[f] == SERVING) and "fast_forward" in called and not self.drains
 
     def cut_short(self, node: Node, f: int, zxid: int) -> list[Node]:
-        """The ends of the term of such a follower, behind which it votes with a zxid. What it has received, what it has
-        applied and what it has logged are independent of each other; so each is tried in that order. Where it has
-        logged up to that zxid, what it has applied does not matter; else it has applied up to there."""
+        """Return the ends of a follower's term after which it votes with a given zxid.
+
+        What it has received, applied and logged are independent; so each is tried in that order. Where it has logged up
+        to that zxid, what it has applied does not matter; else it has applied up to there.
+        """
         l = node.state.leader[f]
         receive = TO_FOLLOWER << 24 | f << 16 | l << 8
         applies, logs = (ACTION << 24 | f << 16 | self.text.actions.index(name) for name in (COMMITS, SYNCS))
@@ -783,9 +911,11 @@ class Search:
         return self.near_disk(list(found.values()), f)
 
     def near_disk(self, found: list[Node], f: int) -> list[Node]:
-        """Of ends of such a term, those whose log leads to what is on the disk in the end, and of them the two
-        longest: what a thread outlives its term with is one transaction. Only a narrow search does so: where it does
-        not explain a record, the other one follows."""
+        """Keep the ends of a term whose log leads to the final disk, and of these the two longest logs.
+
+        A thread outlives its term with one transaction. Only a guided search does so (narrow, and of a release whose
+        terms do not end by logging the queue): where it does not explain a record, the other search follows.
+        """
         final = self.final_log.get(f)
         if not self.guided or final is None:
             return found
@@ -794,8 +924,11 @@ class Search:
         return [n for n in found if self.log_of(n.state, f) in kept] or found
 
     def voting(self, found: list[Node], p: int) -> list[Node]:
-        """Of states in which a server looks for a leader, or has just found one, those with the last zxid that its next
-        ACKEPOCH says: nothing changes it before. All of them, if there is none: that is said where it is seen."""
+        """Keep the states whose last zxid is the one that the server's next ACKEPOCH names.
+
+        These are states in which a server looks for a leader or has just found one, and nothing changes that zxid
+        before the ACKEPOCH. If none matches, all are kept, and the mismatch is reported where the ACKEPOCH is seen.
+        """
         zxid = self.next_vote(p) if len(found) > 1 else None
         if zxid is None:
             return found
@@ -803,7 +936,7 @@ class Search:
         return [n for n in found if n.state.slots[at] == zxid] or found
 
     def next_vote(self, p: int) -> int | None:
-        """What the next ACKEPOCH of a server says, if it follows before it leads or is killed."""
+        """Return the zxid of a server's next ACKEPOCH, or None if it leads or is killed before."""
         server = self.record.servers[p]
         connection = None
         for o in self.record.observations[self.position :]:
@@ -819,7 +952,7 @@ class Search:
         return None
 
     def closes_all(self, s: Unbounded, l: int) -> bool:
-        """Whether a leader is seen to close all its connections soon, as it does where its term ends."""
+        """Return whether a leader is seen to close all its connections soon, as at the end of its term."""
         for f in range(self.n):
             c = s.connection[f][l]
             if c and s.link[f][l] in (OPEN, LEADER_OPEN):
@@ -829,13 +962,16 @@ class Search:
         return True
 
     def has_open(self, s: Unbounded, l: int) -> bool:
-        """Whether a leader has a connection that is not lost."""
+        """Return whether a leader has a connection that is not lost."""
         return any(s.link[f][l] == OPEN for f in range(self.n))
 
     def drained(self, s: Unbounded, p: int) -> Skip | None:
-        """Of a server that serves, and can send to nobody any more, or is a follower: where the end of its term logs
-        all that is queued and applies all that is logged, it is the same whether its threads have done so before, and
-        whose acknowledgements it had read."""
+        """Return a predicate for steps that the end of a server's term makes irrelevant, or None.
+
+        The server serves, and is a follower or can send to nobody any more. Where the end of its term logs all that is
+        queued and applies all that is logged, it does not matter whether its threads have done so before, nor whose
+        acknowledgements it had read.
+        """
         leads = s.role[p] == LEADING
         ends = self.text["end_leader" if leads else "end_running"]
         called = set(ends.__code__.co_names)
@@ -855,7 +991,7 @@ class Search:
         return leaves_out
 
     def see_lost(self, node: Node, o: Observation) -> list[Node]:
-        """The network has cut a connection: what was not seen of it is lost."""
+        """See that the network has cut a connection: its messages that were not seen are lost."""
         (f, l), s = self.ends_of(o), node.state
         if s.connection[f][l] != o.connection or s.link[f][l] != OPEN:
             return [node]
@@ -865,7 +1001,7 @@ class Search:
     # --- servers -----------------------------------------------------------------------------------
 
     def see_killed(self, node: Node, o: Observation) -> list[Node]:
-        """It may have done anything before that nobody has seen; of its memory nothing is left."""
+        """See that a server was killed: it may have done anything unseen before, and its memory is lost."""
         p = self.index[o.server]
         out: dict[tuple[Any, ...], Node] = {}
         if self.names["is_down"](node.state, p):
@@ -885,8 +1021,7 @@ class Search:
         return self.starting_with(list(out.values()), p) if self.lag > LAG else list(out.values())
 
     def starting_with(self, found: list[Node], p: int) -> list[Node]:
-        """Of states in which a server is dead, those that start with the last zxid that is then seen; all, if none
-        does."""
+        """Keep the states in which a dead server starts with the last zxid that is then seen; all, if none does."""
         zxid = self.next_last(p)
         if zxid is None:
             return found
@@ -895,8 +1030,10 @@ class Search:
         return [n for n, s in starts if s is not None and s.last_processed[p] == zxid] or found
 
     def next_last(self, p: int) -> int | None:
-        """With what a server that was killed starts: its ACKEPOCH says so, or the first DIFF, TRUNC or SNAP that it
-        sends as a leader before it sends any UPTODATE."""
+        """Return the zxid with which a killed server starts, or None if the record does not show it.
+
+        Its ACKEPOCH names it, or the first DIFF, TRUNC or SNAP that it sends as a leader before any UPTODATE.
+        """
         server, started = self.record.servers[p], False
         for o in self.record.observations[self.position :]:
             if o.what == "starts" and o.server == server:
@@ -913,13 +1050,15 @@ class Search:
         return None
 
     def everything(self, node: Node, p: int, leaves_out: Skip) -> list[Node]:
-        """All that a server's own steps reach."""
+        """Return all states that a server's own steps reach."""
         out = [Node(node.state, node, ())]
 
         seen = {node.state.key()}
         for n in out:
             for w in self.own_steps(n.state, p, True):
-                if leaves_out(n.state, w) or (after := self.take(n.state, w)) is None or (key := after.key()) in seen:
+                if self.is_left_out(leaves_out, n.state, w) or (after := self.take(n.state, w)) is None:
+                    continue
+                if (key := after.key()) in seen:
                     continue
                 seen.add(key)
                 out.append(Node(after, node, (*n.words, w)))
@@ -935,7 +1074,7 @@ class Search:
         return [] if after is None else [Node(after, node, (RECOVER << 24 | p << 16,))]
 
     def see_disk(self, node: Node, o: Observation) -> list[Node]:
-        """What is on a disk in the end."""
+        """Compare the state with the final contents of a disk."""
         s, p = node.state, self.index[o.server]
         log = [z for lo, hi in o.log for z in range(lo, hi + 1)]
         names = sorted({self.real(z) for z in s.snapshot_names[p]} - {0})
@@ -952,13 +1091,13 @@ class Search:
 
 
 def drains_first(ends: Any) -> bool:
-    """Whether an end of a term logs all that is queued before it brings the tree up to the log, or does not do that."""
+    """Return whether the end of a term logs the whole queue, before bringing the tree up to the log if it does so."""
     called = list(ends.__code__.co_names)
     return "drain" in called and ("fast_forward" not in called or called.index("drain") < called.index("fast_forward"))
 
 
 def shown(value: object) -> str:
-    """A value in a phrase: of a long list its ends."""
+    """Return a value as a phrase; a long list by its ends."""
     if isinstance(value, list):
         if len(value) > 6:
             return f"{value[0]:#x}..{value[-1]:#x} ({len(value)})"
@@ -967,13 +1106,13 @@ def shown(value: object) -> str:
 
 
 def zxid_in(text: Text, zxid: int) -> int:
-    """A servers' zxid as the text has it; -1: there is no room for it."""
+    """Return a servers' zxid as the protocol writes it; -1 if the protocol has no room for it."""
     epoch, counter = zxid >> 32, zxid & 0xFFFFFFFF
     return epoch * text.width + counter if 0 <= epoch <= text.epochs and counter < text.width else -1
 
 
 def is_packet(text: Text, m: Msg, o: Observation, term: int) -> bool:
-    """Whether a message of the text is this packet."""
+    """Return whether a message of the protocol is this packet."""
     if m.kind.name != o.kind:
         return False
     epoch, counter = o.zxid >> 32, o.zxid & 0xFFFFFFFF
@@ -995,7 +1134,7 @@ def is_cut(o: Observation) -> bool:
 
 
 def zxids_of(o: Observation) -> Iterator[int]:
-    """The zxids that an observation names."""
+    """Yield the zxids that an observation names."""
     if o.what == "packet" and o.zxid >= 0:
         yield o.zxid
     elif o.what == "disk":

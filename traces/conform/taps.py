@@ -1,4 +1,4 @@
-"""Passive proxies between servers: everything passes, and packets are noted before they do."""
+"""Run passive proxies between servers; packets are recorded before they pass."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ LISTENS = 4.0  # seconds that a server may take to listen
 
 
 class Recorder:
-    """Writes a record, in the order in which things are seen.
+    """The writer of a record, in the order of observation.
 
     Attributes:
-        dying: servers that have got SIGKILL, and whose last packets may be on their way.
+        dying: servers that got SIGKILL, and whose last packets may be in transit.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Recorder:
                 self.count += 1
 
     def end(self) -> None:
-        """The record is whole."""
+        """Complete the record with its last line."""
         with self.changed:
             if not self.over:
                 self.out.write(last(self.count) + "\n")
@@ -62,17 +62,17 @@ class Recorder:
             self.changed.notify_all()
 
     def wait_until_dead(self, server: int, seconds: float = 5.0) -> bool:
-        """Whether nothing more can come of a server."""
+        """Wait until nothing more can come from a server; return whether that is so."""
         with self.changed:
             return self.changed.wait_for(lambda: self.reading[server] == 0, seconds)
 
 
 class Direction:
-    """One direction of a connection: a thread reads and notes, another one passes on.
+    """One direction of a connection: one thread reads and records, another one passes on.
 
     Args:
         sender: the server whose packets these are.
-        reader: what cuts them; None: they are not looked at.
+        reader: what cuts the bytes into packets; None if they are not looked at.
     """
 
     def __init__(
@@ -143,20 +143,20 @@ class Direction:
 
 
 class Tap:
-    """Listens for one server in another's place.
+    """A proxy that listens in place of one server for another.
 
     Args:
         source, target: the servers.
         port_behind: the port of the target.
-        packets: it is a quorum port, whose packets are noted.
-        seconds_late: how late what passes is, drawn anew for each piece.
+        packets: whether it is a quorum port, whose packets are recorded.
+        seconds_late: the delay of what passes, drawn afresh for each piece.
     """
 
     def __init__(self, source: int, target: int, port_behind: int, packets: bool, recorder: Recorder) -> None:
         self.source, self.target, self.port_behind = source, target, port_behind
         self.packets, self.recorder = packets, recorder
         self.cut = self.over = False
-        self.holds_behind = ""  # a kind of packet: what is answered to it is held
+        self.holds_behind = ""  # a kind of packet, the answers to which are held back
         self.most_late = 0.0
         self.drawn = random.Random(f"{source} {target} {packets}")
         self.live: list[tuple[int, list[Direction]]] = []
@@ -177,7 +177,7 @@ class Tap:
                 threading.Thread(target=self.join, args=(near,), daemon=True, name="tap").start()
 
     def join(self, near: socket.socket) -> None:
-        """Connect to who is meant; without them the connection is closed again."""
+        """Connect to the target; if that fails, the incoming connection is closed."""
         far = self.reach()
         if far is None:
             close(near)
@@ -217,7 +217,7 @@ class Tap:
         return None
 
     def lose(self) -> None:
-        """Cut every connection: what was read is noted and passes no more."""
+        """Cut every connection: packets already read are recorded but do not pass."""
         with self.recorder.changed:
             for number, pair in self.live:
                 if self.packets and not all(d.ended for d in pair):
@@ -229,13 +229,13 @@ class Tap:
             self.recorder.changed.notify_all()
 
     def answers(self, number: int) -> Direction:
-        """The direction of a live connection from who was connected to."""
+        """Return the direction from the target of a live connection to the side that opened it."""
         return next(pair[1] for k, pair in self.live if k == number)
 
     def hold(self, sender: int, holds: bool) -> None:
-        """Keep what a server sends over the connections that there are, or let it pass again."""
+        """Hold back what a server sends over the existing connections, or let it pass again."""
         with self.recorder.changed:
-            for _, pair in self.live:  # those of later are not held
+            for _, pair in self.live:  # those of later connections are not held back
                 for d in pair:
                     d.held = holds and d.sender == sender
             self.recorder.changed.notify_all()

@@ -1,10 +1,9 @@
-"""States of the `zookeeper` protocol without bounds, on which the text's own functions run in CPython.
+"""Represent states of the `zookeeper` protocol without bounds, on which the protocol's functions run in CPython.
 
-A compiled state has room for five transactions an epoch. An ensemble that runs by itself for a minute has a thousand.
-Nothing that a handler does depends on how many there is room for: so here a sequence is a tuple, a set of processes a
-mask, a set of transactions a number of any length, and WIDTH is as large as the record needs. Nothing is renamed, and
-nothing has to be folded. A state is one flat list of values that are never changed in place, so that a copy is cheap,
-and equal states have equal keys.
+A compiled state has room for five transactions an epoch; an ensemble that runs for a minute has a thousand. No handler
+depends on that bound. So here a sequence is a tuple, a set of processes a mask, a set of transactions a number of any
+length, and WIDTH is as large as the record needs. Nothing is renamed, and nothing has to be folded. A state is one flat
+list of values that are never changed in place, so that a copy is cheap, and equal states have equal keys.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ OUTSIDE_OF_KEY = frozenset({Role.SCRATCH, Role.BUDGET})
 
 
 class Named:
-    """A kind of message, as the text names it: `ACK(zxid=z)` makes one, `m.kind == ACK` asks for one."""
+    """A kind of message, by the name that the protocol uses: `ACK(zxid=z)` makes one, `m.kind == ACK` tests for one."""
 
     __slots__ = ("name",)
 
@@ -66,12 +65,12 @@ class Msg:
         return self.hashed
 
     def get(self, name: str) -> int | None:
-        """A field; None: it carries none of that name."""
+        """Return a field of the message, or None if it has no such field."""
         return dict(self.fields).get(name)
 
 
 class SeqAt:
-    """A sequence that lies in a place of a state."""
+    """A view of a sequence in a slot of a state."""
 
     __slots__ = ("at", "slots")
 
@@ -112,7 +111,7 @@ class SeqAt:
 
 
 class SetAt:
-    """A set of processes that lies in a place of a state, as a mask."""
+    """A view of a set of processes in a slot of a state, stored as a mask."""
 
     __slots__ = ("at", "slots")
 
@@ -144,7 +143,7 @@ class SetAt:
 
 
 class SparseSetAt:
-    """One of many sets, of which few are not empty: the place holds (which, mask) for those."""
+    """A view of one set among many that are mostly empty; the slot holds (index, mask) pairs of the others."""
 
     __slots__ = ("at", "slots", "which")
 
@@ -181,7 +180,7 @@ class SparseSetAt:
 
 
 class SparseRow:
-    """The sets of one process, by their numbers."""
+    """The sets of one process, by their indices."""
 
     __slots__ = ("at", "slots")
 
@@ -193,7 +192,7 @@ class SparseRow:
 
 
 class Axis:
-    """A field over axes, from some place on."""
+    """A view of a field over axes, from a slot on."""
 
     __slots__ = ("base", "sizes", "slots", "view")
 
@@ -222,7 +221,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a field lies: in the list of what makes a state, or of what a step says of itself."""
+    """Where a field lies: in the list of slots of a state, or among the step annotations."""
 
     base: int
     sizes: tuple[int, ...]
@@ -260,11 +259,11 @@ class Unbounded:
         return Unbounded(self.text, self.slots.copy())
 
     def key(self) -> tuple[Any, ...]:
-        """What two states are compared by: without what is only noted for properties."""
+        """Return the key by which states are compared; it leaves out the ghosts."""
         return tuple(self.slots[self.text.ghosts :])
 
     def forget(self, p: int) -> None:
-        """Every volatile field of process p becomes the low end of its range."""
+        """Reset every volatile field of process p to the lowest value of its range."""
         for base, length, empty in self.text.volatile:
             for k in range(length):
                 self.slots[base + p * length + k] = empty
@@ -277,12 +276,12 @@ class Unbounded:
 
 
 class Text:
-    """A release's text, with room for what a record has.
+    """The model of a release, with room for what a record contains.
 
     Args:
         variant: the release, as the protocol calls it, and other variants with commas.
-        epochs, width: how many epochs, and how many transactions of one, there is room for.
-        more: fields of one's own that are part of a state: their sizes, by name; numbers, at first 0.
+        epochs, width: the number of epochs, and of transactions in one epoch, that there is room for.
+        more: sizes of further fields of the state, by name; they are numbers, at first 0.
     """
 
     def __init__(
@@ -323,7 +322,7 @@ class Text:
         self.most_steps = model.most_steps
 
     def stop_loops(self, namespace: Mapping[str, Any]) -> None:
-        """Let the loops of functions stop early that CPython runs as they are written (`loops.py`)."""
+        """Let loops of functions that CPython runs unchanged stop early (`loops.py`)."""
         for name, function in namespace.items():
             loaded = self.names.get(name)
             if not isinstance(function, FunctionType) or not isinstance(loaded, FunctionType):
@@ -334,11 +333,11 @@ class Text:
                     f.__code__ = stopping(function)
 
     def key(self, name: str) -> str:
-        """What a name of the text is called in its program."""
+        """Return the name that a function of the protocol has in its program."""
         return self.keys.get(name, name)
 
     def __getitem__(self, name: str) -> Any:
-        """A function of the text, or of its world."""
+        """Return a function of the protocol, or of its world, by name."""
         return self.names[self.key(name)]
 
     def place(self, f: Field) -> None:
@@ -362,7 +361,7 @@ class Text:
         return axis if isinstance(axis, int) else self.nodes
 
     def begin(self) -> Unbounded:
-        """The first state."""
+        """Return the initial state."""
         s = Unbounded(self, self.initial.copy())
         budgets = {name: place for name, place in self.places.items() if name.endswith("_left")}
         self.names["initialize"](s)
@@ -379,7 +378,7 @@ def count_of(sizes: tuple[int, ...]) -> int:
 
 
 def made_of(kind: Kind) -> tuple[Any, Any]:
-    """What a place of a kind holds at first, and how it is seen."""
+    """Return the initial value of a slot of a kind, and the class of its view (None for a plain value)."""
     if isinstance(kind, Seq):
         return (), SeqAt
     if isinstance(kind, SetOf):

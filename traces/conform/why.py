@@ -1,4 +1,4 @@
-"""Why a state of the text cannot have what was seen next: the guard that fails, in words."""
+"""Explain why a state of the protocol cannot produce the next observation: the guard that fails, in words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["why_not"]
 
 
 def why_not(search: Search, s: Unbounded, o: Observation) -> Iterator[str]:
-    """The sentences for one state; none: the nearest steps say it all."""
+    """Yield the reasons for one state; none if the nearest steps already explain it."""
     if (said := search.contradiction(o)) is not None:
         yield said
     if said is not None or o.what != "packet":

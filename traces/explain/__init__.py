@@ -1,4 +1,4 @@
-"""A trace for a person: the text, the sentence why the run violates its property, and other formats.
+"""Present a trace to a reader: as text, with the reason why the run violates its property, and in other formats.
 
 Start with `text.py`, then `why.py`. `names.py` says how processes, messages and steps are written.
 """

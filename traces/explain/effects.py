@@ -1,4 +1,4 @@
-"""What a step of a trace changed, found in the trace itself."""
+"""Compute what a step of a trace changed, from the trace alone."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ OF_EVENTS = frozenset(f.name for f in history_fields(1, 1, Int(0, 1), Record("Tx
 
 @dataclass(frozen=True)
 class Change:
-    """Something that a step changed.
+    """A change that a step made.
 
     Attributes:
-        text: a short line.
-        fields: what of the state it is seen in.
-        processes: whose it is; none: nobody's.
+        text: one short line.
+        fields: the fields of the state in which it is seen.
+        processes: the processes to which it belongs; empty if to none.
         txns: the transactions that it is about, as they are written.
         epoch: the epoch that it is about.
-        place: the place of the state that has another value now; empty: something happened.
+        place: the place of the state that has another value now; empty if the change is an event.
     """
 
     text: str
@@ -48,9 +48,10 @@ class Change:
 
 @naming_processes
 def changes(trace: Trace, number: int) -> list[str]:
-    """What a step did, a short line each: what was abcast, accepted, delivered, established, sent
-    and lost, and every other field of the state that it changed. Budgets are left out: the step
-    itself says what it spent.
+    """Return what a step did, one short line per effect.
+
+    Effects are transactions abcast, accepted or delivered, leaders established, messages sent or lost, and every other
+    state field that changed. Budgets are left out: the step itself names what it spent.
 
     Args:
         trace: the trace.
@@ -66,7 +67,12 @@ def changes(trace: Trace, number: int) -> list[str]:
 
 @naming_processes
 def changed(trace: Trace, number: int) -> list[Change]:
-    """The same without what was sent and lost, and what each is about."""
+    """Return what a step changed, without the messages sent and lost, as `Change` objects that say what each is about.
+
+    Args:
+        trace: the trace.
+        number: the number of the step, from 1.
+    """
     step, before = trace.steps[number - 1], trace.states[number - 1]
     return [
         *_abcast(step),
@@ -86,7 +92,7 @@ def _abcast(step: Step) -> Iterator[Change]:
 
 
 def _accepted(step: Step) -> Iterator[Change]:
-    """What was accepted, and whose leadership was."""
+    """Yield the transactions that processes accepted and the leaderships that were established in a step."""
     for a in step.accepted:
         what, own = txn_text(a.txn), frozenset({a.process})
         seen = ("accepted", "chosen_epoch", "accepts", "accept_epoch")
@@ -110,7 +116,10 @@ def _delivered(step: Step) -> Iterator[Change]:
 
 
 def _observed(trace: Trace, step: Step) -> Iterator[Change]:
-    """What was shown by the protocol's own words; what a sentence names of it are fields that its text wrote."""
+    """Yield the observations that the protocol published in a step.
+
+    Each is about the observed fields of the protocol, so that a property's sentence can be matched with it.
+    """
     ghosts = tuple(f.name for f in trace.model.parts.fields if f.observed)
     for x in step.observed:
         whose = frozenset() if x.process is None else frozenset({x.process})
@@ -118,7 +127,7 @@ def _observed(trace: Trace, step: Step) -> Iterator[Change]:
 
 
 def _changed_fields(trace: Trace, before: JsonState, step: Step) -> Iterator[Change]:
-    """The fields of processes and connections that changed."""
+    """Yield the changed fields of processes and connections, except those that other effects already report."""
     forgotten: list[str] = []
     forgets = _forgets(trace, before, step)
     told = OF_EVENTS if trace.model.protocol.transactions else frozenset()
@@ -144,14 +153,14 @@ def _changed_fields(trace: Trace, before: JsonState, step: Step) -> Iterator[Cha
 
 
 def _gone_and_come(kind: Kind, old: Any, new: Any) -> frozenset[str]:
-    """The transactions that a value has and the other has not, as they are written."""
+    """Return the transactions that exactly one of two values contains, as they are written."""
     if isinstance(kind, Seq) and isinstance(kind.element, Record):
         return frozenset(value_text(kind.element, t) for t in old) ^ frozenset(value_text(kind.element, t) for t in new)
     return frozenset(value_text(kind, t) for t in (old, new)) if isinstance(kind, Record) else frozenset()
 
 
 def _forgets(trace: Trace, before: JsonState, step: Step) -> int | None:
-    """The process that lost everything it kept in memory, as it does with its iteration."""
+    """Return the process that lost all its volatile state in a step, as a crash or a new iteration does, or None."""
     if not trace.model.protocol.declared.replicas:
         return step.process if step.word.kind.startswith("crash") else None
     roles = (s.get("role", []) for s in (before, step.state))
@@ -166,12 +175,12 @@ def _forgets(trace: Trace, before: JsonState, step: Step) -> int | None:
 
 @lru_cache(maxsize=8)
 def _nothing(model: Model) -> JsonState:
-    """The state in which every field is at the low end of its range, as a process forgets its own."""
+    """Return the state with the lowest value of every range, as a process's fields have after a restart."""
     return state_json(StateView(model.program.layout))
 
 
 def _entries(axes: Sequence[str | int], old: Any, new: Any) -> Iterator[tuple[tuple[int, ...], Any, Any]]:
-    """The entries of a field that differ, each with its index and both values."""
+    """Yield the entries that differ between two values of a field, each as its index, the old and the new value."""
     if old == new:
         return
     if not axes:
@@ -183,7 +192,7 @@ def _entries(axes: Sequence[str | int], old: Any, new: Any) -> Iterator[tuple[tu
 
 
 def _place(f: Field, index: tuple[int, ...]) -> str:
-    """One entry of a field: `p1.promised_epoch`, `connection of p1 to p0`."""
+    """Name one entry of a field: `p1.promised_epoch`, `connection of p1 to p0`."""
     if f.name == "link":
         return f"connection of {process_name(index[0])} to {process_name(index[1])}"
     if f.reading:
@@ -196,7 +205,7 @@ def _place(f: Field, index: tuple[int, ...]) -> str:
 
 
 def _facts(before: JsonState, after: JsonState) -> Iterator[Change]:
-    """What has become true of the observed history."""
+    """Yield the changes of the observed history: transactions chosen, missing or lost."""
     if "abcast_txn" not in after:
         return
     for k, t in enumerate(after["abcast_txn"]):
@@ -220,7 +229,7 @@ def _facts(before: JsonState, after: JsonState) -> Iterator[Change]:
 
 
 def _lost_in_flight(before: JsonState, step: Step) -> list[str]:
-    """What was in flight and can no longer arrive."""
+    """Return a line for every message in flight that a step lost."""
     out: list[str] = []
     after = step.state
     if "to_leader" not in before:
@@ -237,8 +246,10 @@ def _lost_in_flight(before: JsonState, step: Step) -> list[str]:
 
 
 def _overtaken(before: JsonState, step: Step) -> list[str]:
-    """The datagrams that the one received overtook on an ordered network; on the other none is lost
-    but by never arriving."""
+    """Return a line for every datagram overtaken by the received one on an ordered network.
+
+    On an unordered network no datagram is overtaken, so the result is empty.
+    """
     m = step.message
     if m is None:
         return []
@@ -251,7 +262,7 @@ def _overtaken(before: JsonState, step: Step) -> list[str]:
 
 
 def _gone(old: list[Any], new: list[Any], step: Step, f: int, l: int, channel: str) -> list[Any]:
-    """The messages of a channel that a step removed, but for the one it received."""
+    """Return the messages that a step removed from a channel, without the one it received."""
     if not old:
         return []
     o, row, left = step.word.operands, step.word.row, list(old)

@@ -1,4 +1,4 @@
-"""Traces in other people's formats."""
+"""Export traces to other formats: JSON, the Informal Trace Format, Mermaid."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["EXPORTS", "to_itf", "to_json", "to_mermaid"]
 
 
 def to_json(trace: Trace) -> str:
-    """The trace's own format, as `write_trace` writes it."""
+    """Return the trace as JSON text, as `write_trace` writes it."""
     return trace_text(trace)
 
 
@@ -30,7 +30,7 @@ def to_json(trace: Trace) -> str:
 
 @naming_processes
 def to_itf(trace: Trace) -> str:
-    """The Informal Trace Format of Apalache and Quint (Apalache's ADR-015).
+    """Return the trace in the Informal Trace Format of Apalache and Quint (Apalache's ADR-015).
 
     A variable is a field of the state; an axis is a map from index to entry; a message is a tagged
     union, as Quint writes its sum types. `action` says which step led to the state.
@@ -103,15 +103,19 @@ def _verdict(trace: Trace) -> str:
 
 # --- Mermaid -------------------------------------------------------------------------------------
 
-# What ends a statement, begins an entity or is taken for markup in a Mermaid text.
+# Characters that end a statement, begin an entity or are markup in Mermaid.
 ESCAPES = str.maketrans({"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "\n": " ", "%": "#37;"})
 
 
 @naming_processes
 def to_mermaid(trace: Trace) -> str:
-    """A Mermaid sequence diagram: an arrow for every message where it is received (crossed where it is dropped), and a
-    broken one where it is sent for one that is never received (crossed where it is lost, open where it is in flight
-    when the run ends); a note for everything else, and at the end the property that breaks, or who waits for ever."""
+    """Return the trace as a Mermaid sequence diagram.
+
+    A message received is an arrow at the step that receives it, crossed where the step drops it. A message that is
+    never received is a broken arrow at the step that sends it: crossed where it is lost, open where it is in flight
+    when the run ends. Everything else is a note. The last note names the violated property, or the starving process of
+    a lasso.
+    """
     nodes = trace.configuration.nodes
     everybody = ",".join(dict.fromkeys(map(process_name, (0, nodes - 1))))
     lines = ["sequenceDiagram"]
@@ -143,7 +147,7 @@ def _escaped(text: str) -> str:
 
 
 def _drawn(step: Step, everybody: str, model: Model) -> str:
-    """The step itself: an arrow or a note."""
+    """Return the line of a sequence diagram for the step itself: an arrow for a message, else a note."""
     m = step.message
     if m is not None:
         arrow = "-x" if step.word.row.loses else "->>"
@@ -171,7 +175,7 @@ SAID = {
 
 
 def _sent(f: Flight, model: Model) -> str:
-    """A message that is never received, where it is sent."""
+    """Return the arrow of a message that is never received, for the step that sends it."""
     m = f.message
     arrow = "--)" if f.fate is Fate.IN_FLIGHT else "--x"
     ends = f"{process_name(m.source)}{arrow}{process_name(m.destination)}"
@@ -179,7 +183,7 @@ def _sent(f: Flight, model: Model) -> str:
 
 
 def _notes(step: Step) -> list[str]:
-    """What the outside sees of a step."""
+    """Return the notes of a step that show its abcast, established leaders and deliveries."""
     notes = []
     if step.abcast is not None and step.process is not None:
         notes.append((step.process, f"abcasts {txn_text(step.abcast)}"))

@@ -1,4 +1,4 @@
-"""What became of every message that a run sent: by which step it was received or lost, or that it is in flight still.
+"""Find the fate of every message that a run sent: received or lost by which step, or still in flight.
 
 A trace says what each step sent and received, and its states what is in flight after it. A message that is in flight
 no longer and was not received was lost by that step: with its connection, in a fault, or overtaken.
@@ -17,7 +17,7 @@ __all__ = ["Fate", "Flight", "flights"]
 
 
 class Fate(Enum):
-    """What became of a message, as a reader is told."""
+    """The fate of a message; the values appear in reports."""
 
     RECEIVED = "received"
     COPIED = "received, and a copy of it stays in flight"
@@ -30,13 +30,13 @@ class Fate(Enum):
 
 @dataclass(frozen=True)
 class Flight:
-    """A message and what became of it.
+    """A message and its fate.
 
     Attributes:
-        message: it.
-        sent: the step that sent it; 0: it was in flight before any step.
-        ended: the step at which it was received or lost; none: it is in flight when the run ends.
-        fate: which of these.
+        message: the message.
+        sent: the step that sent it; 0 if it was in flight before the first step.
+        ended: the step that received or lost it; None if it is in flight when the run ends.
+        fate: its fate.
     """
 
     message: Transmission
@@ -46,7 +46,7 @@ class Flight:
 
 
 def flights(trace: Trace) -> list[Flight]:
-    """Every message of a run, in the order in which it was sent; one received twice stands there twice."""
+    """Return every message of a run in the order of sending; a message received twice appears twice."""
     out: list[tuple[int, Flight]] = []
     waiting: list[tuple[int, int, Transmission]] = []  # which of all it is, the step that sent it, and it
     count = 0
@@ -77,7 +77,7 @@ def flights(trace: Trace) -> list[Flight]:
 
 
 def same(a: Transmission, b: Transmission) -> bool:
-    """Whether these are one message: a process that leads has two channels with itself, each counted by itself."""
+    """Return whether two transmissions are one message; the two channels of a leader with itself are told apart."""
     ends = (a.source, a.destination, a.connection, a.number, a.kind) == (
         b.source, b.destination, b.connection, b.number, b.kind,
     )  # fmt: skip
@@ -85,14 +85,16 @@ def same(a: Transmission, b: Transmission) -> bool:
 
 
 def overtakes(step: Step, m: Transmission) -> bool:
-    """Whether a step received what was sent behind m between the same two, without a connection."""
+    """Return whether a step received a datagram sent after m between the same two processes."""
     by = step.message
     return by is not None and m.connection == 0 and (by.source, by.destination) == (m.source, m.destination)
 
 
 def gone(waiting: list[tuple[int, int, Transmission]], state: JsonState) -> Iterator[int]:
-    """The places of the messages that a state has in flight no longer: of equal ones the first sent, as what is
-    cleared out of a channel is cleared from its front."""
+    """Yield the indices in `waiting` of the messages that a state no longer has in flight.
+
+    Of equal messages the first sent counts as gone, since channels are cleared from the front.
+    """
     there = [*in_flight(state)]
     kept = set()
     for at in reversed(range(len(waiting))):
@@ -106,12 +108,12 @@ def gone(waiting: list[tuple[int, int, Transmission]], state: JsonState) -> Iter
 
 
 def carries(x: Mapping[str, Any], m: Transmission) -> bool:
-    """Whether a message of a state carries what another does."""
+    """Return whether a message of a state has the same contents as a transmission."""
     return all(x.get(name) == value for name, value in m.fields.items())
 
 
 def in_flight(state: JsonState) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
-    """What a state has in flight: source, target, message."""
+    """Yield every message that a state has in flight, as source, target and message."""
     for x in state.get("in_flight", ()):
         yield x["source"], x["target"], x
     for f, row in enumerate(state.get("to_leader", ())):

@@ -1,4 +1,4 @@
-"""Text in lines of 80 columns: folded between words, never inside one, so that no name and no flag is cut."""
+"""Fold text into lines of 80 columns, only between words, so that no name and no option is cut."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import NamedTuple
 __all__ = ["WIDTH", "Piece", "aligned", "fitted", "folded", "note", "pieces"]
 
 WIDTH = 80
-MOST_LINES = 2  # of a cell beside others; what is longer goes below its row
+MOST_LINES = 2  # of a cell beside other cells; a longer one goes below its row
 COMMAND = ": zabcheck "
 COMMAND_LINE = re.compile(r"zabcheck (?:[a-z]\S* ){0,2}-")  # a line that is to be copied, and is no prose
 FAST = "\N{NO-BREAK SPACE}"
 
 
 class Piece(NamedTuple):
-    """A part of a line of a table.
+    """A piece of a table line.
 
     Attributes:
-        text: it, with the blanks that align it.
-        row: the row that it belongs to, from 0; of a table with a head, 0 is the head.
-        column: the column that it belongs to; -1: it only names what follows, or sets it out.
+        text: the piece, with the blanks that align it.
+        row: the row that it belongs to, from 0; the head of a table, if there is one, is row 0.
+        column: the column that it belongs to; -1 for a label or an indent.
     """
 
     text: str
@@ -31,13 +31,13 @@ class Piece(NamedTuple):
 
 
 def folded(said: str, first: str = "", others: str | None = None, width: int = WIDTH) -> str:
-    """A text in lines.
+    """Fold a text into lines.
 
     Args:
-        said: it; lines of its own stay.
-        first: what its first line begins with.
-        others: what the others begin with; as many blanks as `first` has letters if not given.
-        width: the most columns of a line, but for a word that is longer.
+        said: the text; its own line breaks stay.
+        first: the prefix of the first line.
+        others: the prefix of the other lines; by default blanks of the length of `first`.
+        width: the maximum width in columns; a longer word exceeds it.
     """
     others = " " * len(first) if others is None else others
     out = []
@@ -48,9 +48,9 @@ def folded(said: str, first: str = "", others: str | None = None, width: int = W
 
 
 def fitted(text: str, width: int = WIDTH) -> str:
-    """A text whose lines that are too long are folded, two blanks farther in than they begin.
+    """Fold the lines of a text that are too long, and indent their continuations by two blanks.
 
-    A line that is a command of zabcheck goes on with backslashes, and can be copied.
+    A line that is a zabcheck command continues with backslashes, so that it can be copied.
     """
     out = []
     for line in text.split("\n"):
@@ -65,7 +65,7 @@ def fitted(text: str, width: int = WIDTH) -> str:
 
 
 def command_lines(command: str, begins: str = "", width: int = WIDTH) -> str:
-    """A command in lines that a shell reads as one; a flag stays beside its value."""
+    """Fold a command into lines that a shell reads as one; an option stays beside its value."""
     first, *parts = re.split(r" (?=-)", command)
     lines = [begins + first]
     for part in parts:
@@ -77,7 +77,7 @@ def command_lines(command: str, begins: str = "", width: int = WIDTH) -> str:
 
 
 def wrapped(line: str, width: int, first: str = "", others: str = "") -> list[str]:
-    """A line in lines; a transaction stays beside its zxid."""
+    """Fold a line into lines; a transaction stays beside its zxid."""
     lines = textwrap.wrap(
         line.replace(" <", f"{FAST}<"), width, initial_indent=first, subsequent_indent=others, break_long_words=False,
         break_on_hyphens=False, replace_whitespace=False, drop_whitespace=True,
@@ -86,7 +86,7 @@ def wrapped(line: str, width: int, first: str = "", others: str = "") -> list[st
 
 
 def note(said: str, width: int = WIDTH) -> str:
-    """A sentence in lines; a command at its end stands by itself, and can be copied from there."""
+    """Fold a sentence into lines; a command at its end gets lines of its own, so that it can be copied."""
     if len(said) <= width or COMMAND not in said:
         return folded(said, others="  ", width=width)
     before, _, command = said.rpartition(COMMAND)
@@ -94,13 +94,13 @@ def note(said: str, width: int = WIDTH) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], right: int = -1, head: bool = False, width: int = WIDTH) -> str:
-    """Rows as columns of text, two spaces apart: the lines of `pieces`.
+    """Return rows as columns of text, two spaces apart: the lines of `pieces`.
 
     Args:
-        rows: them, each as long as the first.
-        right: the column that is set to the right; -1: none.
-        head: the first row names the columns.
-        width: the most columns of a line, but for a word that is longer.
+        rows: the rows, all of the same length.
+        right: the column that is aligned to the right; -1 for none.
+        head: whether the first row names the columns.
+        width: the most columns of a line, except for a longer word.
     """
     return "\n".join("".join(p.text for p in line) for line in pieces(rows, right, head, width))
 
@@ -108,16 +108,16 @@ def aligned(rows: Sequence[Sequence[str]], right: int = -1, head: bool = False, 
 def pieces(
     rows: Sequence[Sequence[str]], right: int = -1, head: bool = False, width: int = WIDTH
 ) -> Iterator[list[Piece]]:
-    """The lines of a table, each in pieces, so that a terminal can colour a cell wherever it stands.
+    """Yield the lines of a table, each as pieces, so that a terminal can colour single cells.
 
-    Columns are narrowed where that makes two lines of a cell at the most. As many as fit so stand beside each other;
-    what the others say stands below its row, named as the head names its column. No word is ever cut.
+    Columns are narrowed until at most two lines of a cell result. As many columns as then fit stand beside each other;
+    the values of the others follow below their row, each labelled with its column's name. No word is cut.
     """
     if not rows:
         return
     count = next(n for n in range(len(rows[0]), 0, -1) if n == 1 or fits([row[:n] for row in rows], width))
     if not head and len(rows[0]) == 2 and width - longest_word(rows, 0) - 2 >= max(width // 2, longest_word(rows, 1)):
-        count = 2  # a name and what is said of it: prose beside its name, of any length
+        count = 2  # a name and its description: prose beside its name, of any length
     widths = narrowed([row[:count] for row in rows], width)
     names = rows[0] if head else [""] * len(rows[0])
     for number, row in enumerate(rows):
@@ -141,7 +141,7 @@ def pieces(
 
 
 def fits(rows: Sequence[Sequence[str]], width: int) -> bool:
-    """Whether columns can be narrowed so that they fit, and no cell is long for it."""
+    """Return whether the columns can be narrowed to the width without making a cell too long."""
     widths = narrowed(rows, width)
     if total(widths) > width:
         return False
@@ -149,7 +149,7 @@ def fits(rows: Sequence[Sequence[str]], width: int) -> bool:
 
 
 def narrowed(rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """How wide the columns are: the widest are narrowed, to their longest words at the least."""
+    """Return the widths of the columns after narrowing the widest, at least to their longest words."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     least = [longest_word(rows, k) for k in range(len(rows[0]))]
     while total(widths) > width:
@@ -161,11 +161,11 @@ def narrowed(rows: Sequence[Sequence[str]], width: int) -> list[int]:
 
 
 def longest_word(rows: Sequence[Sequence[str]], column: int) -> int:
-    """How long the longest word of a column is."""
+    """Return the length of the longest word of a column."""
     return max((len(word) for row in rows for word in row[column].split()), default=0)
 
 
 def total(widths: Iterable[int]) -> int:
-    """How wide columns are together."""
+    """Return the width of the columns together, with the blanks between them."""
     each = list(widths)
     return sum(each) + 2 * (len(each) - 1)

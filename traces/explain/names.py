@@ -1,4 +1,4 @@
-"""How processes, transactions, messages, values and steps are written: in the paper's notation."""
+"""Write processes, transactions, messages, values and steps in the paper's notation."""
 
 from __future__ import annotations
 
@@ -18,46 +18,46 @@ __all__ = [
 
 
 def process_names(members: Sequence[int]) -> str:
-    """Several processes: `p0, p1 and p2`."""
+    """Return several processes as a phrase: `p0, p1 and p2`."""
     return joined([process_name(p) for p in members]) or "nobody"
 
 
 def joined(parts: Sequence[str]) -> str:
-    """Words as a list in a sentence."""
+    """Join words to a list in a sentence."""
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def counted(count: int, what: str) -> str:
-    """A number of things."""
+    """Return a count with its noun: `1 step`, `3 steps`."""
     if count == 1:
         return f"1 {what}"
     return f"{count} {what.removesuffix('y')}ies" if what.endswith("y") else f"{count} {what}s"
 
 
 def txn_text(t: Mapping[str, int]) -> str:
-    """A transaction with its identity and its zxid: `t1 <1,1>`; `-` for none."""
+    """Return a transaction with its identity and its zxid, `t1 <1,1>`; `-` for no transaction."""
     return record_text(t)
 
 
 def zxid_text(z: Mapping[str, int]) -> str:
-    """A zxid: `<1,1>`."""
+    """Return a zxid as `<1,1>`."""
     return record_text(z)
 
 
 def history_text(history: Sequence[Mapping[str, int]]) -> str:
-    """A sequence of transactions."""
+    """Return a history as a list of transactions in brackets."""
     return f"[{', '.join(txn_text(t) for t in history)}]"
 
 
 def message_text(m: Transmission, model: Model) -> str:
-    """A message and what it carries, read as its protocol declares it: `ACK_E(current_epoch=0, history=[])`."""
+    """Return a message and its fields by the protocol's declaration: `ACK_E(current_epoch=0, history=[])`."""
     kinds = model.parts.union.named(m.kind).fields
     said = (f"{name}={_read(kinds[name], value) or _carried(value)}" for name, value in m.fields.items())
     return f"{m.kind}({', '.join(said)})"
 
 
 def _read(kind: Kind | None, value: Any) -> str:
-    """A value as a person reads it, where its kind is a process, a set, or names values or bits; empty: it does not."""
+    """Return a value of a process, set, record or named number as text; an empty string for other kinds."""
     if isinstance(kind, NodeId):
         return process_name(value)
     if isinstance(kind, SetOf) or (isinstance(kind, Seq) and isinstance(kind.element, NodeId)):
@@ -68,7 +68,7 @@ def _read(kind: Kind | None, value: Any) -> str:
 
 
 def _kind_of(model: Model, name: str) -> Kind | None:
-    """The kind of a field of the state; of none: none."""
+    """Return the kind of a state field, or None if there is no such field."""
     return next((f.kind for f in model.program.schema.fields if f.name == name), None)
 
 
@@ -81,7 +81,7 @@ def _carried(value: Any) -> str:
 
 
 def headline(step: Step) -> str:
-    """Who took a step, and which."""
+    """Return the process that took a step, and the step's label."""
     row, label, m = step.word.row, step.label, step.message
     if m is not None and not row.loses:
         return f"{process_name(m.destination)}: {label} on {m.kind} from {process_name(m.source)}"
@@ -93,7 +93,7 @@ def headline(step: Step) -> str:
 
 
 def observation_text(model: Model, x: Observation) -> str:
-    """What a process showed the outside: `decided(p0, commit=true)`."""
+    """Return an observation of the protocol as text: `decided(p0, commit=true)`."""
     shown = model.protocol.text.observations[x.name]
     said = [process_name(x.process)] if x.process is not None else []
     for name, value in x.fields.items():
@@ -105,7 +105,7 @@ def observation_text(model: Model, x: Observation) -> str:
 
 
 def operand_texts(step: Step) -> dict[str, str]:
-    """The operands of a step, as they are written."""
+    """Return the operands of a step as text, by name."""
     out = {name: process_name(v) if name in PROCESSES else str(v) for name, v in step.word.operands.items()}
     for name in MASKS & out.keys():
         out[name] = process_names([p for p in range(8) if step.word.operands[name] >> p & 1])

@@ -1,4 +1,4 @@
-"""A trace as a person reads it."""
+"""Write a trace as text: the violation, its reason, the configuration and every step."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["Parted", "configuration_text", "parted", "steps_text", "to_text"]
 
 
 class Parted(NamedTuple):
-    """The variants of a configuration, apart.
+    """The variants of a configuration by kind.
 
     Attributes:
-        release: which release it is; empty: its protocol follows nobody's releases.
-        fixes: those that repair a rule.
-        merged: those that put steps together, and change no rule.
-        rules: the others: each changes a rule.
+        release: the release; empty if the protocol models no one's releases.
+        fixes: the variants that repair a rule.
+        merged: the variants that merge steps, and change no rule.
+        rules: the others, each of which changes a rule.
     """
 
     release: str
@@ -38,7 +38,7 @@ class Parted(NamedTuple):
 
 
 def parted(c: Configuration) -> Parted:
-    """Part the variants of a configuration: its release, the fixes in it, and what breaks a rule."""
+    """Split the variants of a configuration into its release, fixes, merged steps and changed rules."""
     protocol = PROTOCOLS[c.protocol]
     releases, names = protocol.declared.releases, [name for name in c.variant.split(",") if name]
     if not releases:
@@ -53,7 +53,7 @@ def parted(c: Configuration) -> Parted:
 
 
 def variants_text(c: Configuration) -> str:
-    """The protocol with its variants, in a phrase."""
+    """Return the protocol and its variants as a phrase."""
     parts = parted(c)
     if not parts.release:
         return f"{c.protocol}, variant {c.variant}" if c.variant else c.protocol
@@ -64,7 +64,7 @@ def variants_text(c: Configuration) -> str:
 
 
 def configuration_text(c: Configuration) -> str:
-    """A configuration in one line: the protocol, its size, and the budgets it has."""
+    """Return a configuration in one line: the protocol, its size and its nonzero budgets."""
     parts = [variants_text(c), counted(c.nodes, "node"), *([counted(c.txns, "transaction")] if c.txns else [])]
     for budget in BUDGETS:
         if getattr(c, budget):
@@ -81,8 +81,10 @@ def configuration_text(c: Configuration) -> str:
 
 @naming_processes
 def to_text(trace: Trace) -> str:
-    """The counterexample: what breaks, why the events cannot be, what was run, and every step with what it changed.
-    Lines have 80 columns at the most, but for a name that is longer, and end with a line feed."""
+    """Return the counterexample as text: the violation, its reason, the configuration, and every step with its changes.
+
+    Lines have at most 80 columns, except for longer names, and end with a line feed.
+    """
     count = len(trace.steps)
     lines = []
     if trace.failure is not None:
@@ -105,7 +107,7 @@ def to_text(trace: Trace) -> str:
 
 
 def put_to_the_test(trace: Trace) -> str:
-    """Of which property a run meets the premise, and when."""
+    """Name the property whose premise a run meets, and the step at which it does."""
     prop = property_named(trace.premise_of, properties_of(trace.configuration.protocol))
     count = counted(len(trace.steps), "step")
     return f"The premise of {trace.premise_of} is first reached after {count}: {' '.join(prop.premise.split())}."
@@ -113,7 +115,7 @@ def put_to_the_test(trace: Trace) -> str:
 
 @naming_processes
 def failure_text(trace: Trace, failure: Failure) -> list[str]:
-    """The run-time error in which a run ends: where, the line of the source, and the values."""
+    """Return the lines that report the run-time error of a run: place, source line and values."""
     count = counted(len(trace.steps), "step")
     said = f"{trace.property_name} is violated after {count}" if trace.property_name else f"A run of {count}"
     where = f"{MEANT[failure.where]}{f' {failure.judged}' if failure.judged else ''}"
@@ -125,10 +127,10 @@ def failure_text(trace: Trace, failure: Failure) -> list[str]:
 
 @naming_processes
 def steps_text(trace: Trace, marks: Mapping[int, str] | None = None) -> list[str]:
-    """Every step with what it changed.
+    """Return every step with what it changed, as text.
 
     Args:
-        marks: what is said after so many steps.
+        marks: remarks between steps, by the number of steps before them.
     """
     marks, width = marks or {}, len(str(len(trace.steps)))
     lines = [folded(marks[0], "    ")] if 0 in marks else []

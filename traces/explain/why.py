@@ -1,9 +1,8 @@
-"""Why the events of a trace cannot be: the sentence that the property says beside its False, and the steps at which
-what it names happened.
+"""Explain a violation: the sentence that the property gives with its False, and the steps where its events happened.
 
-The property's own text is run over the last state, or the last step, of the trace. Which of the trace's events belong
-to its sentence follows from both: they are of the fields that the property reads, and of the processes, transactions
-and epochs that the sentence names.
+The property is evaluated on the last state, or the last step, of the trace. An event of the trace belongs to the
+sentence if a field that it changes is read by the property, and if the sentence names its process, transaction or
+epoch.
 """
 
 from __future__ import annotations
@@ -30,15 +29,15 @@ from zabspec.model import Model
 
 __all__ = ["Named", "Reason", "named", "reason", "why"]
 
-A_PROCESS = re.compile(r"(?<![A-Za-z0-9_])p$")  # what stands before a number that is a process
+A_PROCESS = re.compile(r"(?<![A-Za-z0-9_])p$")  # the text before a number that is a process
 AN_EPOCH = re.compile(r"(?<![A-Za-z0-9_])epoch $", re.IGNORECASE)
 
 
 def outcome(trace: Trace, prop: Property) -> Any:
-    """What a property says of the last state, or the last step, of a trace.
+    """Return the result of a property on the last state, or the last step, of a trace.
 
     Raises:
-        TraceError: it cannot be judged.
+        TraceError: the property cannot be evaluated.
     """
     names, layout = _names(trace.model), trace.model.program.layout
     after = state_of(layout, trace.states[-1])
@@ -59,12 +58,12 @@ def outcome(trace: Trace, prop: Property) -> Any:
 
 @lru_cache(maxsize=8)
 def _names(model: Model) -> dict[str, Any]:
-    """The program and the properties of a model in the CPython world."""
+    """Return the program and the properties of a model as CPython functions, by name."""
     return bound(model)
 
 
 def _unsaid(trace: Trace, name: str) -> Reason:
-    """The most that can be said of a property that does not say why: what the last step did."""
+    """Return the reason for a property that gives no sentence: what the last step did."""
     if not trace.steps:
         return Reason(f"The last state violates {name}.", (), NOTHING)
     did = "; ".join(changes(trace, len(trace.steps))) or "nothing that shows"
@@ -76,14 +75,14 @@ def _unsaid(trace: Trace, name: str) -> Reason:
 
 @dataclass(frozen=True)
 class Named:
-    """What a sentence names: its processes, its transactions as they are written, and its epochs."""
+    """The processes, transactions (as they are written) and epochs that a sentence names."""
 
     processes: frozenset[int]
     txns: frozenset[str]
     epochs: frozenset[int]
 
     def has(self, c: Change) -> bool:
-        """Whether a change is of what is named; what the sentence does not name at all tells none from another."""
+        """Return whether a change matches the names; a category that the sentence does not name matches everything."""
         return (
             (not (c.processes and self.processes) or bool(c.processes & self.processes))
             and (not (c.txns and self.txns) or bool(c.txns & self.txns))
@@ -96,11 +95,11 @@ NOTHING = Named(frozenset(), frozenset(), frozenset())
 
 @dataclass(frozen=True)
 class Reason:
-    """Why the events of a trace cannot be.
+    """The reason why a trace violates its property.
 
     Attributes:
-        sentence: what the property says beside its False.
-        events: what happened of that which the sentence names, each with the number of its step.
+        sentence: the sentence that the property gives with its False.
+        events: the matching events, each with the number of its step.
         named: what the sentence names.
     """
 
@@ -110,7 +109,7 @@ class Reason:
 
     @property
     def text(self) -> str:
-        """The sentence, and one of the steps."""
+        """Return the sentence, followed by one about the steps."""
         by_step: dict[int, list[str]] = {}
         for number, text in self.events:
             by_step.setdefault(number, []).append(text)
@@ -120,7 +119,7 @@ class Reason:
 
 @naming_processes
 def why(trace: Trace, name: str = "") -> str:
-    """Why the last state or step of a trace breaks a property, in a sentence or two: `reason`, as text.
+    """Return why the last state or step of a trace violates a property, in a sentence or two.
 
     Raises:
         TraceError: as `reason`.
@@ -131,19 +130,18 @@ def why(trace: Trace, name: str = "") -> str:
 
 @naming_processes
 def reason(trace: Trace, name: str = "") -> Reason | None:
-    """Why the last state or step of a trace breaks a property: what the property says, and at which steps the events
-    happened that it names.
+    """Return why the last state or step of a trace violates a property, and the steps of the events involved.
 
     Args:
-        trace: it.
-        name: the property; a trace says itself which it breaks.
+        trace: the trace.
+        name: the property; by default the one that the trace violates.
 
     Returns:
         The reason; None for a trace without a property.
 
     Raises:
-        TraceError: the last state or step does not break the property, or the property is one of
-            steps and there is none.
+        TraceError: the last state or step does not violate the property, or it is a property of steps and the trace has
+            no step.
     """
     name = name or trace.property_name
     if trace.failure is not None and name in ("", trace.property_name):
@@ -163,7 +161,7 @@ def reason(trace: Trace, name: str = "") -> Reason | None:
 
 
 def named(said: Broken) -> Named:
-    """What a sentence names."""
+    """Collect the processes, transactions and epochs among the values of a property's sentence."""
     processes: set[int] = set()
     txns: set[str] = set()
     epochs: set[int] = set()
@@ -184,7 +182,7 @@ def named(said: Broken) -> Named:
 
 
 def _when(trace: Trace, prop: Property, said: Broken) -> Iterator[tuple[int, str]]:
-    """At which steps what a sentence names happened; of a property of steps in the last one."""
+    """Return the events that a sentence names, with their steps; only the last step counts for a property of steps."""
     wanted, reads = named(said), _reads(trace.model, prop.holds.__name__)
     count = len(trace.steps)
     found = [
@@ -199,7 +197,7 @@ def _when(trace: Trace, prop: Property, said: Broken) -> Iterator[tuple[int, str
 
 
 def _last_of_each(found: list[tuple[int, Change]]) -> Iterator[tuple[int, str]]:
-    """What happened; of the values that a place has had, where they are of no transaction, the last."""
+    """Yield the events; of several values of one place without a transaction, only the last."""
     last = {c.place: k for k, (_, c) in enumerate(found)}
     for k, (number, c) in enumerate(found):
         if not c.place or c.txns or last[c.place] == k:
@@ -208,7 +206,7 @@ def _last_of_each(found: list[tuple[int, Change]]) -> Iterator[tuple[int, str]]:
 
 @lru_cache(maxsize=64)
 def _reads(model: Model, name: str) -> frozenset[str]:
-    """The fields that a property reads."""
+    """Return the fields that a property reads."""
     front = model.program.front_end(full_namespace(model))
     front.function(name)
     return front.program.reads[name]

@@ -1,10 +1,10 @@
-"""Tables of what somebody's own protocol shows the outside, judged by what its text says of it.
+"""Check tables of a user protocol's observations against its properties.
 
-The properties of such a protocol that are over histories read nothing but what its observations write, so a table is
-judged by its text: its observations are made again in the order of the rows, and after each moment, which is the rows
-of one time, the properties are asked. A run is read once, row by row, and nothing of it is kept but the state that its
-observations made; so memory does not grow with a table, nor with a run. Row groups that no run can share are judged
-apart: one after another in this process, or each by a task of Spark, by the same function.
+The properties of such a protocol that are over histories read only what its observations write. So the observations are
+made again in the order of the rows, and after each moment, which is the rows of one time, the properties are evaluated.
+A run is read once, row by row, and only the state of its observations is kept; so memory does not grow with a table,
+nor with a run. Row groups that cannot share a run are checked separately: one after another in this process, or each by
+a task of Spark, by the same function.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class ObservedUnit(Unit):
-    """Row groups that share no run with others, of a protocol that declares what it shows.
+    """Row groups that share no run with others, of a protocol that declares observations.
 
     Attributes:
-        source: which protocol.
+        source: the protocol.
     """
 
     source: Source = field(kw_only=True)
 
     def runs(self) -> tuple[int, int] | None:
-        """The least number of a run in it, and the greatest; None: the files do not say."""
+        """Return the least and the greatest number of its runs, or None if the files do not contain them."""
         known = [(p.least, p.most) for p in self.parts if p.least is not None and p.most is not None]
         if len(known) < len(self.parts):
             return None
@@ -69,11 +69,11 @@ class ObservedUnit(Unit):
         return Totals(names=tuple(p.name for p in asked_of(self.source, names)), what="observations")
 
     def judge(self, names: Sequence[str], stopped: Stopped = never, progress: Progress = ignored) -> Totals:
-        """Judge its runs, in the order of its rows.
+        """Check the runs, in the order of their rows.
 
         Raises:
             TableError: a row is none of the protocol's observations, a value leaves its range, the rows of a run are
-                apart, or the protocol's source is another by now.
+                not adjacent, or the protocol's source has changed.
         """
         try:
             if text_of(self.source.protocol) != self.source.text:
@@ -92,11 +92,12 @@ class ObservedUnit(Unit):
 
 
 def observed_units(path: Place, source: Source) -> list[ObservedUnit]:
-    """The units of a table, as the footers of its files tell: one ends where every run before it has a smaller
-    number than every run behind it.
+    """Return the units of a table, from the footers of its files.
+
+    A unit ends where every earlier run has a smaller number than every later one.
 
     Raises:
-        TableError: a file is damaged, or has not the columns.
+        TableError: a file is damaged, or lacks columns.
     """
     parts = parts_of(path, check_columns)
     known = all(p.least is not None for p in parts)
@@ -113,9 +114,10 @@ def observed_units(path: Place, source: Source) -> list[ObservedUnit]:
 
 
 def check_columns(file: Place, found: pa.Schema) -> None:
-    """
+    """Check the columns of a table of observations.
+
     Raises:
-        TableError: a column is missing, or there twice.
+        TableError: a column is missing, or duplicated.
     """
     import pyarrow as pa
 
@@ -127,15 +129,15 @@ def check_columns(file: Place, found: pa.Schema) -> None:
 
 
 def asked_of(source: Source, names: Sequence[str]) -> list[Property]:
-    """The properties that are asked: all, unless some are named."""
+    """Return the properties to check: those checked by default, restricted to the given names if any."""
     return [p for p in properties_of(source.protocol) if p.default and (not names or p.name in names)]
 
 
 def rows_of(unit: ObservedUnit) -> Iterator[tuple[str, Row]]:
-    """The rows of a unit, in order, each with its file.
+    """Yield the rows of a unit in order, each with its file.
 
     Raises:
-        TableError: a file is damaged, or says of its runs what is not so.
+        TableError: a file is damaged, or its statistics are wrong.
     """
     import pyarrow as pa
 
@@ -165,14 +167,14 @@ def is_of_kind(value: object, kind: str, nodes: int) -> bool:
 
 
 class Seen:
-    """Numbers, kept as the ranges that they make."""
+    """A set of numbers, kept as ranges."""
 
     def __init__(self) -> None:
         self.starts: list[int] = []
         self.ends: list[int] = []
 
     def add(self, number: int) -> bool:
-        """Whether a number is new."""
+        """Add a number; return whether it is new."""
         k = bisect_right(self.starts, number)
         if k and self.ends[k - 1] >= number:
             return False
@@ -192,10 +194,10 @@ class Seen:
 
 
 class Judging:
-    """Runs, one after another, their observations made again.
+    """Checks runs of a user protocol one after another, by making their observations again.
 
     Attributes:
-        tally: what they came to so far.
+        tally: the results so far.
     """
 
     def __init__(self, source: Source, asked: Sequence[Property], tally: Totals) -> None:
@@ -211,7 +213,7 @@ class Judging:
         self.place = ""
         self.row = 0
         self.time: int | None = None
-        self.fresh = False  # something was observed since the properties were asked
+        self.fresh = False  # something was observed since the properties were evaluated
         self.unknown = ""  # what a row leaves unknown
         self.said = True  # whether the row before says its time
         self.untimed = -1  # the first row that does not
@@ -219,7 +221,7 @@ class Judging:
         self.doubted: set[tuple[str, str]] = set()  # what is so of which where a moment may end
 
     def take(self, place: str, row: Row) -> None:
-        """One row, of the run that the one before was of, or of another.
+        """Handle one row, of the current run or of another.
 
         Raises:
             TableError: the rows of a run are apart, or the row is none.
@@ -241,11 +243,14 @@ class Judging:
         self.row, self.fresh = self.row + 1, not self.unknown
 
     def pass_time(self, where: str, time: object) -> None:
-        """What ends before a row. Rows of one time are one moment, and so is a run that says none; a row that says none
-        has any from the one before to the one behind.
+        """End the moments that end before a row.
+
+        Rows of one time are one moment, and so is a run without times; a row without a time may have any from that of
+        the row before to that of the row after.
 
         Args:
-            time: what the row says.
+            where: the place of the row, for errors.
+            time: the time of the row.
 
         Raises:
             TableError: it is no time, or less than one before.
@@ -269,7 +274,7 @@ class Judging:
         self.time = self.time if time is None else time
 
     def doubt(self) -> None:
-        """The properties are asked where a moment may end: what is broken then may be broken, and so with premises."""
+        """Evaluate the properties where a moment may end; violations and met premises there are only possible ones."""
         for p in self.left.values() if self.fresh else ():
             if not self.asks(p.holds.__name__, p.name):
                 self.pending.add((p.name, BROKEN))
@@ -286,7 +291,7 @@ class Judging:
         self.tally.runs += 1
 
     def end_run(self) -> None:
-        """What is said of the run so far, if there is one, is all."""
+        """Conclude the current run, if there is one."""
         if self.run is None:
             return
         self.end_moment()
@@ -308,7 +313,7 @@ class Judging:
         self.run = None
 
     def end_moment(self) -> None:
-        """The properties are asked, if something was observed since they were."""
+        """Evaluate the properties, if something was observed since the last time."""
         if not self.fresh:
             return
         self.fresh = False
@@ -325,7 +330,7 @@ class Judging:
                 del self.left[p.name]
 
     def observe(self, where: str, row: Row) -> str:
-        """Make an observation again; what the row leaves unknown, if it does.
+        """Make an observation again; return what the row leaves unknown, if anything.
 
         Raises:
             TableError: it is none of the protocol's, or a value leaves its range.
@@ -348,7 +353,8 @@ class Judging:
         return ""
 
     def asks(self, function: str, name: str) -> Any:
-        """
+        """Evaluate a property function on the current state.
+
         Raises:
             TableError: a value leaves its range.
         """

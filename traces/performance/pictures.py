@@ -1,4 +1,4 @@
-"""The pictures of docs/explanation/performance.md, as SVG that is the same for the same figures."""
+"""Draw the pictures of docs/explanation/performance.md as SVG that is the same for the same figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LINES = {
 
 
 def throughput_picture(found: Sequence[Point]) -> bytes:
-    """Figure 6: operations a second against servers, beside the theoretical limit."""
+    """Draw figure 6: operations per second against servers, beside the theoretical limit."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.4, 3.6), layout="constrained")
         ax = figure.add_subplot()
@@ -34,7 +34,7 @@ def throughput_picture(found: Sequence[Point]) -> bytes:
 
 
 def latency_picture(found: Sequence[Point]) -> bytes:
-    """Figure 7: milliseconds that an operation takes which is alone, against servers."""
+    """Draw figure 7: the latency of a single operation in milliseconds, against servers."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.4, 3.6), layout="constrained")
         ax = figure.add_subplot()

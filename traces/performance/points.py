@@ -1,4 +1,4 @@
-"""Figures 6 and 7 of DSN'11 from timed runs: a point a number of servers and a disk, over some seeds."""
+"""Compute figures 6 and 7 of DSN'11 from timed runs: one point per number of servers and disk, over some seeds."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def measured_on(spark: SparkSession, settings: Sequence[Setting]) -> list[Answer
 
 
 def figure_6(seeds: Sequence[int], disks: Sequence[str] = PAPER_DISKS) -> list[Setting]:
-    """Throughput: 1,024-byte operations, 1,000 outstanding."""
+    """Return the points of figure 6, throughput: 1,024-byte operations, 1,000 outstanding."""
     return [
         setting
         for disk in disks
@@ -67,7 +67,7 @@ def figure_6(seeds: Sequence[int], disks: Sequence[str] = PAPER_DISKS) -> list[S
 
 
 def figure_7(seeds: Sequence[int], disks: Sequence[str] = PAPER_DISKS) -> list[Setting]:
-    """Latency: the same operations, one at a time."""
+    """Return the points of figure 7, latency: the same operations, one at a time."""
     return [
         setting
         for disk in disks
@@ -77,7 +77,7 @@ def figure_7(seeds: Sequence[int], disks: Sequence[str] = PAPER_DISKS) -> list[S
 
 
 def points(settings: Sequence[Setting], values: Sequence[float]) -> list[Point]:
-    """One point for all seeds of a setting, in the order of the settings."""
+    """Return one point for all seeds of each setting, in the order of the settings."""
     grouped: dict[tuple[int, str], list[float]] = {}
     for setting, value in zip(settings, values, strict=True):
         grouped.setdefault((setting.servers, setting.disk.name), []).append(value)

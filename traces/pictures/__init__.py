@@ -1,4 +1,4 @@
-"""A trace as a picture: a space-time diagram as SVG or PNG, and a page of HTML to walk through.
+"""Draw a trace: a space-time diagram as SVG or PNG, and a page of HTML to walk through.
 
 Start with `picture.py`, what there is to draw; then `geometry.py`, `svg.py` and `html.py`.
 """
@@ -18,13 +18,13 @@ __all__ = ["PICTURES", "to_html", "to_png", "to_svg"]
 
 @naming_processes
 def to_html(trace: Trace, cone: Cone | None = None) -> str:
-    """One page of HTML that needs nothing else: the diagram, a walk through its steps, and all of it as text.
+    """Return a self-contained page of HTML: the diagram, a walk through its steps, and all of it as text.
 
     Args:
-        cone: the step whose cone is drawn; None: all is drawn alike.
+        cone: the step whose cone is drawn; None to draw everything alike.
 
     Raises:
-        TraceError: the trace does not break the property that it is said to break.
+        TraceError: the trace does not violate the property that it names.
     """
     from traces.pictures.html import page
 
@@ -33,13 +33,14 @@ def to_html(trace: Trace, cone: Cone | None = None) -> str:
 
 @naming_processes
 def to_svg(trace: Trace, cone: Cone | None = None) -> str:
-    """The diagram with the sentence why above it, as an SVG document.
+    """Return the diagram as an SVG document, with the explanation of the violation above it.
 
     Args:
-        cone: the step whose cone is drawn; None: all is drawn alike.
+        trace: the trace.
+        cone: the step whose causal cone is highlighted; None for no highlight.
 
     Raises:
-        TraceError: as `to_html`.
+        TraceError: the trace does not violate the property that it names.
     """
     from traces.pictures.picture import picture_of
     from traces.pictures.svg import document
@@ -48,11 +49,11 @@ def to_svg(trace: Trace, cone: Cone | None = None) -> str:
 
 
 def to_png(trace: Trace, cone: Cone | None = None) -> bytes:
-    """The same, rasterised.
+    """Return the diagram as a PNG image.
 
     Raises:
-        TraceError: as `to_html`.
-        NoRasterizer: what rasterises is not installed, or this machine has no font to write with.
+        TraceError: the trace does not violate the property that it names.
+        NoRasterizer: the rasteriser is not installed, or this machine has no font.
     """
     from traces.pictures.png import rasterised
 
@@ -60,14 +61,14 @@ def to_png(trace: Trace, cone: Cone | None = None) -> bytes:
 
 
 class Draws(Protocol):
-    """Draws a trace in a format; of a cone, what is outside is faint."""
+    """Draws a trace in a format; outside the cone, if one is given, it draws faintly."""
 
     def __call__(self, trace: Trace, cone: Cone | None = None) -> bytes: ...
 
 
 DRAWN.append(to_svg)  # for notebooks
 
-# By the name of the format; what draws is imported when it is asked for.
+# By the name of the format; the drawing code is imported when it is needed.
 PICTURES: dict[str, Draws] = {
     "html": lambda trace, cone=None: to_html(trace, cone).encode(),
     "svg": lambda trace, cone=None: to_svg(trace, cone).encode(),

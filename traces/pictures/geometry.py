@@ -1,7 +1,7 @@
-"""Where everything of a picture lies, in pixels: a lane a process, a row a step, time downwards.
+"""Lay out a picture in pixels: a lane per process, a row per step, time downwards.
 
-A row belongs to one step, and so does the text in it: two labels never meet. What is said of a step stands beside its
-dot, on the side from which nothing arrives there; what was sent and never received has a line of its own below.
+A row belongs to one step, and so does the text in it: two labels never overlap. A step's label is beside its dot, on
+the side from which no message arrives. Messages that are never received get a line of their own below.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ GUTTER = 44  # the step's number
 NARROW_GUTTER = 34
 LOOP = 20  # the line of a loop beside it
 BAND = 15  # how wide a lane is drawn
-LINE = 15  # from one line of text to the next
+LINE = 15  # the distance between two lines of text
 LEAST_ROW = 27
 LETTER = 6.3  # how wide a letter of a label is, at the most on average
 BOLD = 7.0  # of a bold one
@@ -29,7 +29,7 @@ ROLE_LETTER = 8.1  # of a role along its lane
 LEAST_LANE = 104
 MOST_LANE = (196, 176, 150)  # of up to three lanes, of up to five, of more
 PHONE = 358  # how wide a picture is there, if it has three lanes
-BESIDE = 190  # of it, what is said left and right of all lanes
+BESIDE = 190  # of it, for the words left and right of all lanes
 LEAST_NARROW = 64
 COLUMN = 300  # what the steps are called, beside the lanes
 HEAD = 34  # the names of the lanes
@@ -47,10 +47,10 @@ class Line:
     """A line of text beside a lane.
 
     Attributes:
-        text: it.
-        what: `label`, `fault`, or what the mark is that it belongs to.
-        first: it begins what it belongs to.
-        named: the sentence names it.
+        text: the text.
+        what: `label`, `fault`, or the kind of the mark to which it belongs.
+        first: whether it is the first line of its label or mark.
+        named: whether the explanation names it.
     """
 
     text: str
@@ -61,11 +61,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Unreceived:
-    """Messages of one step that were sent alike and never received: a line from their source towards each target.
+    """The messages of one step that were sent alike and never received: a line from their source towards each target.
 
     Attributes:
-        lines: what is said of them.
-        arrows: they.
+        lines: the words beside the line.
+        arrows: the messages.
     """
 
     lines: tuple[str, ...]
@@ -74,16 +74,16 @@ class Unreceived:
 
 @dataclass(frozen=True)
 class Placed:
-    """A row with its place.
+    """A row with its place in the picture, in pixels.
 
     Attributes:
-        row: it.
+        row: the row.
         top, height: where it is.
         y: where its dot is, and where its messages start and end.
-        side: 1: the text is right of the lane; -1: left.
+        side: 1 if the text is right of the lane, -1 if it is left of it.
         lines: the text beside the lane.
-        unreceived: what it sent that was never received.
-        column: what is said of it beside all lanes: text, and whether the sentence names it.
+        unreceived: the messages that it sent and that were never received.
+        column: the words in the column beside all lanes, each with whether the explanation names it.
     """
 
     row: Row
@@ -98,14 +98,14 @@ class Placed:
 
 @dataclass(frozen=True)
 class Geometry:
-    """Where everything lies.
+    """The places of everything in a picture, in pixels.
 
     Attributes:
         gutter: how far left of the lanes the numbers of steps reach.
         lanes: the middle of each lane.
         rows: the rows.
-        column: where the column of what the steps are called begins; where all ends: there is none.
-        width, height: of all of it.
+        column: where the column with the names of steps begins; the width of the picture if there is none.
+        width, height: the size of the picture.
     """
 
     gutter: float
@@ -116,18 +116,18 @@ class Geometry:
     height: float
 
     def y(self, number: int) -> float:
-        """Where a step is; 0: where the lanes begin; one beyond the last: where they end."""
+        """Return the height of a step in pixels; 0 is where lanes begin, one beyond the last where they end."""
         if 1 <= number <= len(self.rows):
             return self.rows[number - 1].y
         return HEAD - 6 if number < 1 else self.height - 4
 
     def gaps(self, s: Stretch, part: tuple[float, float] = (0, math.inf)) -> list[tuple[float, float]]:
-        """Where there is room for a role along its lane: no dot, and no text from beside."""
+        """Yield the gaps along a lane that have room for a role: without a dot, and without text from beside."""
         top, bottom = max(self.y(s.start), part[0]), min(self.y(s.end), part[1])
         return [(a, b) for a, b in self.free(s.process, top, bottom) if b - a >= len(s.role) * ROLE_LETTER + 8]
 
     def free(self, process: int, top: float, bottom: float) -> Iterator[tuple[float, float]]:
-        """The parts of a lane on which there is neither."""
+        """Yield the parts of a lane between two heights without a dot or text."""
         at = top
         for p in self.rows:
             if p.top + p.height < top or p.top > bottom:
@@ -141,12 +141,12 @@ class Geometry:
         yield at, bottom
 
     def role_side(self, s: Stretch) -> int:
-        """On which side of its lane a role is said where there is no room along it: where the step is not."""
+        """Return the side of a lane on which a role is written if its lane has no room: the side away from the step."""
         return next((-p.side for p in self.rows if p.row.number == s.start and s.process in p.row.processes), -1)
 
 
 def geometry_of(picture: Picture, narrow: bool = False) -> Geometry:
-    """Where everything of a picture lies, from its upper left corner.
+    """Lay out a picture from its upper left corner.
 
     Args:
         narrow: as for a phone: lanes are close to each other, and there is no column beside them.
@@ -172,26 +172,26 @@ def geometry_of(picture: Picture, narrow: bool = False) -> Geometry:
 
 
 def lane_width(picture: Picture) -> float:
-    """How far lanes are apart: so that most labels fit."""
+    """Return the distance of lanes in pixels at which most labels fit."""
     lengths = [len(word) for row in picture.rows for word in (row.label, *(m.text for m in row.marks))]
     most = MOST_LANE[0 if len(picture.lanes) <= 3 else 1 if len(picture.lanes) <= 5 else 2]
     return min(most, max(LEAST_LANE, max(lengths, default=0) * LETTER + 34))
 
 
 def narrowed(picture: Picture, gutter: float) -> float:
-    """How far lanes are apart on a phone: so that three fit with the longest words that ZAB has."""
+    """Return the distance of lanes in pixels on a phone: three lanes fit with the longest words of ZAB."""
     room = (PHONE - gutter - BESIDE) / max(1, len(picture.lanes) - 1)
     return min(lane_width(picture), max(LEAST_NARROW, room))
 
 
 def reach(p: Placed) -> float:
-    """How far beside its dot a row's text reaches."""
+    """Return how far a row's text reaches from its dot, in pixels."""
     lines = [*(line.text for line in p.lines), *(line for u in p.unreceived for line in u.lines)]
     return 26 + (BOLD if p.row.named or p.row.marks or p.row.fault else LETTER) * max(map(len, lines), default=0)
 
 
 def over(p: Placed, lanes: Sequence[float], x: float) -> bool:
-    """Whether a row's text may reach over a place."""
+    """Return whether a row's text may reach over a position."""
     if not p.row.processes:
         return True
     dot = lanes[p.row.processes[0]]
@@ -199,23 +199,27 @@ def over(p: Placed, lanes: Sequence[float], x: float) -> bool:
 
 
 def far(p: Placed, lanes: Sequence[float]) -> float:
-    """How far right a row's text reaches."""
+    """Return how far right a row's text reaches, in pixels."""
     return lanes[p.row.processes[0] if p.row.processes else 0] + reach(p) + 8 if p.side > 0 else 0
 
 
 def side_of(picture: Picture, row: Row) -> int:
-    """On which side of its lane a step is said: the one that its message does not come from."""
+    """Return the side of its lane on which a step is labelled: the one that its message does not come from."""
     received = (Fate.RECEIVED, Fate.COPIED)
     came = [a.flight.message for a in picture.arrows if a.flight.ended == row.number and a.flight.fate in received]
     return -1 if came and row.processes == (came[0].destination,) and came[0].source > came[0].destination else 1
 
 
 def placed_row(picture: Picture, row: Row, top: float, side: int, wide: float, beside: bool) -> Placed:
-    """A row, as high as what is said in it.
+    """Return a row with its position and height, which depends on its text.
 
     Args:
-        wide: how far lanes are apart.
-        beside: the step is said beside all lanes too.
+        picture: the picture.
+        row: the row.
+        top: its upper end, in pixels.
+        side: the side of its text, 1 right, -1 left.
+        wide: the distance of lanes, in pixels.
+        beside: the step also has a label in the column beside all lanes.
     """
     what = "fault" if row.fault else "label"
     letters, bold = int((wide - 26) / LETTER), int((wide - 26) / BOLD)
@@ -238,7 +242,7 @@ def placed_row(picture: Picture, row: Row, top: float, side: int, wide: float, b
 
 
 def unreceived(picture: Picture, row: Row, wide: float) -> list[Unreceived]:
-    """What a step sent that was never received, alike together."""
+    """Return the messages of a step that were never received, grouped by label and fate."""
     together: dict[tuple[str, str], list[Arrow]] = {}
     for a in picture.arrows:
         f = a.flight
@@ -253,5 +257,5 @@ def unreceived(picture: Picture, row: Row, wide: float) -> list[Unreceived]:
 
 
 def folded(said: str, letters: int) -> Sequence[str]:
-    """Text in lines; a word that is longer stays whole."""
+    """Fold a text into lines of a given number of letters; a longer word stays whole."""
     return textwrap.wrap(said, max(8, letters), break_long_words=False, break_on_hyphens=False) or [""]

@@ -1,5 +1,7 @@
-"""A picture as one page of HTML that needs nothing else: the diagram, a walk through its steps with the state before
-and after each, and all of it as text."""
+"""Render a picture as one self-contained page of HTML: the diagram, a walk through its steps, and a text version.
+
+The walk shows the state before and after each step.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +24,20 @@ from zabspec.language.notation import naming_processes
 
 __all__ = ["drawn", "events_of", "explained", "page", "rendered", "shown"]
 
-ASCENT = 11  # of a line of text 15 pixels high, above what it stands on
+ASCENT = 11  # of a line of text 15 pixels high, above its baseline
 
 
 @naming_processes
 def page(trace: Trace, cone: Cone | None = None, story: Sequence[tuple[str, str]] = ()) -> str:
-    """The page.
+    """Return the HTML page of a trace.
 
     Args:
-        story: what is to be said before the run: what it is called, and it.
-        cone: the step whose cone its diagram draws; None: all is drawn alike.
+        trace: the trace.
+        cone: the step whose causal cone is highlighted; None for no highlight.
+        story: paragraphs to show before the run, each as a heading and text.
 
     Raises:
-        TraceError: the trace does not break the property that it is said to break.
+        TraceError: the trace does not violate the property that it names.
     """
     return rendered(shown(trace, cone=cone), story)
 
@@ -43,25 +46,25 @@ def rendered(run: Mapping[str, Any], story: Sequence[tuple[str, str]] = ()) -> s
     """Return the page of one run.
 
     Args:
-        run: what the template of a run shows.
-        story: what is to be said before it.
+        run: the values for the template of a run.
+        story: paragraphs to show before it, each as a heading and text.
     """
     return environment("traces.pictures").get_template("trace.html.j2").render(style=STYLE, run=run, story=story)
 
 
 def events_of(picture: Picture) -> list[tuple[int, str]]:
-    """What is told of steps, each with its number."""
+    """Return the events of the steps, each with the number of its step."""
     return [(row.number, said) for row in picture.rows for said in row.events]
 
 
 @naming_processes
 def shown(trace: Trace, name: str = "", cone: Cone | None = None) -> dict[str, Any]:
-    """What the template of a run shows.
+    """Return what the page template needs for a run.
 
     Args:
         trace: the run.
-        name: what the names of its steps begin with, where a page shows several runs.
-        cone: the step whose cone its diagram draws; None: all is drawn alike.
+        name: the prefix of its step names, for pages with several runs.
+        cone: the step whose causal cone is highlighted; None for no highlight.
     """
     picture, why = picture_of(trace, cone), reason(trace)
     return {
@@ -87,12 +90,12 @@ def shown(trace: Trace, name: str = "", cone: Cone | None = None) -> dict[str, A
 
 
 class Labels(Pen):
-    """Writes text of the page over the lines, so that it has the size that a reader wants.
+    """Writes the text of a page over the lines of the picture, so that it has the size that a reader has set.
 
     Args:
         picture: what is drawn.
-        g: where it lies.
-        top: how far down the lines begin that it lies over.
+        g: the places of everything.
+        top: the height at which the lines under the text begin.
     """
 
     def __init__(self, picture: Picture, g: Geometry, top: float) -> None:
@@ -116,8 +119,10 @@ class Labels(Pen):
 
 
 def drawn(picture: Picture) -> list[dict[str, Any]]:
-    """The diagram as parts of a page, one below the other: the lines, and the text over them. It is drawn twice, as for
-    a phone and as for what is wider."""
+    """Return the diagram as parts of a page, one below the other: the lines, and the text over them.
+
+    It is drawn twice, for a phone and for wider screens.
+    """
     both = (("wide", geometry_of(picture)), ("narrow", geometry_of(picture, narrow=True)))
     return [
         {
@@ -132,7 +137,7 @@ def drawn(picture: Picture) -> list[dict[str, Any]]:
 
 
 def sliced(picture: Picture, g: Geometry, first: int, last: int) -> str:
-    """Some steps of a diagram; 0: the names of its lanes."""
+    """Return the markup of some steps of a diagram; step 0 stands for the names of its lanes."""
     top = g.rows[first - 1].top if first else 0.0
     bottom = g.height if last == len(g.rows) else g.rows[last].top
     pen = Labels(picture, g, top)
@@ -146,13 +151,13 @@ def sliced(picture: Picture, g: Geometry, first: int, last: int) -> str:
 
 
 def explained(picture: Picture) -> list[tuple[str, str]]:
-    """What the signs of the diagram mean: each sign as a part of a page, and its meaning."""
+    """Return the legend: each sign of the diagram as markup, and its meaning."""
     size: Attributes = {"width": 30, "height": 20, "viewBox": "-1 -10 30 20", "class": "zp", "aria-hidden": "true"}
     return [(tag("svg", size, sign), said) for sign, said in signs(picture)]
 
 
 def walked(trace: Trace, picture: Picture) -> dict[str, Any]:
-    """What a walk through the steps shows of the states."""
+    """Return what the walk through the steps shows of the states."""
     return {
         "processes": [process_name(p) for p in range(trace.configuration.nodes)],
         "named": [row.number for row in picture.rows if row.named],

@@ -1,8 +1,9 @@
-"""What there is to draw of a trace, found once: lanes with roles and epochs, what each step did, every message and what
-became of it, and which of it the sentence names that says why the run cannot be.
+"""Collect what to draw of a trace: lanes with roles and epochs, each step's effects, and every message with its fate.
 
-Nothing is assumed of the protocol: a role is the first of a process's fields whose values have names, an epoch the
-first that is called one; where there is none, none is drawn.
+It also marks what the explanation of the violation names.
+
+Nothing is assumed of the protocol. The role is a process's first field whose values have names, the epoch the first
+field with a name of an epoch; either may be missing.
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ class Stretch:
     """A part of a lane over which a process's role and epoch stay as they are.
 
     Attributes:
-        process: whose lane.
-        start, end: from after which step to after which; 0: from the beginning.
-        role: by the name of its value; empty: the protocol has none.
-        epoch: its epoch; none: the protocol has none.
-        down: it has crashed.
+        process: the process whose lane it is.
+        start, end: after which steps it begins and ends; 0 is the beginning of the run.
+        role: the name of the role; empty if the protocol has no roles.
+        epoch: the epoch; None if the protocol has no epochs.
+        down: whether the process has crashed.
     """
 
     process: int
@@ -63,14 +64,14 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Arrow:
-    """A message from where it is sent to where it is received, or to nowhere.
+    """A message, drawn from where it is sent to where it is received or lost.
 
     Attributes:
-        flight: it, and what became of it.
-        label: its name, and the most of what it carries that is short.
-        text: it, and all that it carries.
-        epoch: the epoch that it carries; none: it carries none.
-        named: it carries a transaction that the sentence names.
+        flight: the message, with the step that received or lost it.
+        label: its name, and its fields as far as they are short.
+        text: the message with all its fields.
+        epoch: the epoch that it carries; None if it carries none.
+        named: whether it carries a transaction that the explanation names.
     """
 
     flight: Flight
@@ -82,13 +83,13 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Mark:
-    """Something that happened to a process in a step: `abcast`, `accept`, `deliver`, `establish`, `show`, `fault`.
+    """An event of a process in a step: `abcast`, `accept`, `deliver`, `establish`, `show` or `fault`.
 
     Attributes:
         what: which of these.
-        process: whose lane.
-        text: what is said beside it.
-        named: the sentence names it.
+        process: the process on whose lane it is drawn.
+        text: the words beside it.
+        named: whether the explanation names it.
     """
 
     what: str
@@ -102,15 +103,15 @@ class Row:
     """A step as it is drawn.
 
     Attributes:
-        number: its number.
-        processes: who took it; of a fault of the network those that it is between; none: everybody.
-        headline: who took it, and which.
-        label: what is said of it beside its process's lane.
-        fault: it is a fault: a crash, a timeout, a loss.
-        marks: what happened in it.
-        events: what of it the sentence names; empty: nothing.
-        last: the last step of a run that breaks a property, or in which somebody waits for ever.
-        changes: everything that it changed, a line each.
+        number: the number of the step.
+        processes: who took it; for a fault of the network the processes between which it is; empty for everybody.
+        headline: who took it, and which step it is.
+        label: the words beside the process's lane.
+        fault: whether it is a fault: a crash, a timeout, a loss.
+        marks: the events in it.
+        events: those of its events that the explanation names.
+        last: whether a property breaks in it, or a process starves from there on.
+        changes: everything that it changed, one line each.
     """
 
     number: int
@@ -125,7 +126,7 @@ class Row:
 
     @property
     def named(self) -> bool:
-        """Whether the sentence names it, or it is where the run ends that cannot be."""
+        """Return whether the explanation names the step, or the run ends here with the violation."""
         return bool(self.events) or self.last
 
 
@@ -134,18 +135,18 @@ class Picture:
     """A trace, ready to be drawn.
 
     Attributes:
-        title: what it shows.
-        why: the sentence why the run cannot be; empty: it can.
-        statement, source: the property in the paper's words, and where it states it.
-        configuration: what was run, in a line.
-        changed: the release, the fixes in it, and which rule of the protocol is changed, and how: a line each.
+        title: the headline of the picture.
+        why: the explanation: one sentence that says why the property is violated; empty if none is.
+        statement, source: the property in the paper's words, and where the paper states it.
+        configuration: what was run, in one line.
+        changed: the release, the fixes in it, and each changed rule of the protocol, one line each.
         lanes: the names of the processes.
         stretches, rows, arrows: what is drawn.
-        epoch_field, role_field: which fields of a process say its epoch and its role; empty: it has none.
+        epoch_field, role_field: the fields of a process with its epoch and its role; empty if it has none.
         tool: the version of zabcheck that wrote the trace.
-        cone: the step whose cone is drawn; None: all is drawn alike.
-        before: what is said before the first step.
-        loop: after so many steps those begin that are taken again and again; None: none are.
+        cone: the step whose cone is drawn; None to draw everything alike.
+        before: the remarks before the first step.
+        loop: the number of steps before the loop of a lasso; None if there is no loop.
     """
 
     title: str
@@ -168,13 +169,14 @@ class Picture:
 
 @naming_processes
 def picture_of(trace: Trace, cone: Cone | None = None) -> Picture:
-    """What there is to draw of a trace.
+    """Collect what to draw of a trace.
 
     Args:
-        cone: the step whose cone is drawn; None: all is drawn alike.
+        trace: the trace.
+        cone: the step whose causal cone is highlighted; None for no highlight.
 
     Raises:
-        TraceError: it does not break the property that it is said to break.
+        TraceError: the trace does not violate the property that it names.
     """
     why = reason(trace)
     events: dict[int, list[str]] = {}
@@ -217,7 +219,7 @@ def picture_of(trace: Trace, cone: Cone | None = None) -> Picture:
 
 
 def rules_changed(trace: Trace) -> Iterator[str]:
-    """What the variant of a trace changes of its protocol: its release, the fixes that are in it, and each rule."""
+    """Yield what the variant of a trace changes: its release, the fixes in it, and each changed rule."""
     known, parts = PROTOCOLS[trace.configuration.protocol].variants, parted(trace.configuration)
     if parts.release:
         of = known[parts.release].summary if parts.release in known else parts.release
@@ -235,18 +237,18 @@ def rules_changed(trace: Trace) -> Iterator[str]:
 
 
 def of_process(trace: Trace) -> list[Field]:
-    """The fields of a process that are one value."""
+    """Return the fields that have one value per process."""
     return [f for f in trace.model.program.schema.fields if f.axes == (NODE,)]
 
 
 def role_field(trace: Trace) -> Field | None:
-    """The field whose value is a process's role."""
+    """Return the field that holds a process's role, or None."""
     named = [f for f in of_process(trace) if isinstance(f.kind, Int) and f.kind.names]
     return next((f for f in named if f.name == "role"), named[0] if named else None)
 
 
 def epoch_field(trace: Trace) -> Field | None:
-    """The field whose value is a process's epoch."""
+    """Return the field that holds a process's epoch, or None."""
     numbers = {
         f.name: f
         for f in of_process(trace)
@@ -256,7 +258,7 @@ def epoch_field(trace: Trace) -> Field | None:
 
 
 def stretches(trace: Trace, p: int, role: Field | None, epoch: Field | None) -> Iterator[Stretch]:
-    """The parts of a process's lane."""
+    """Yield the stretches of a process's lane with constant role and epoch."""
 
     def seen(state: JsonState) -> tuple[str, int | None, bool]:
         name = value_text(role.kind, state[role.name][p]) if role is not None else ""
@@ -276,7 +278,7 @@ def stretches(trace: Trace, p: int, role: Field | None, epoch: Field | None) -> 
 
 
 def arrow_of(trace: Trace, f: Flight, txns: frozenset[str]) -> Arrow:
-    """A message as it is drawn."""
+    """Return a message as an arrow to draw."""
     m = f.message
     kinds = union_of(trace).named(m.kind).fields
     carries = {text for name, value in m.fields.items() for text in txns_in(kinds[name], value)}
@@ -287,12 +289,12 @@ def arrow_of(trace: Trace, f: Flight, txns: frozenset[str]) -> Arrow:
 
 
 def union_of(trace: Trace) -> MessageUnion:
-    """The messages of a protocol."""
+    """Return the messages of the trace's protocol."""
     return trace.model.parts.union
 
 
 def says_epoch(name: str, kind: Kind) -> bool:
-    """Whether a field of a message is the epoch that it is about."""
+    """Return whether a field of a message is the epoch that the message is about."""
     return isinstance(kind, Int) and not isinstance(kind, (Bool, NodeId)) and name in ("new_epoch", *EPOCHS)
 
 
@@ -301,21 +303,21 @@ def is_txn(kind: Kind) -> bool:
 
 
 def txns_in(kind: Kind, value: Any) -> list[str]:
-    """The transactions in a value, as they are written."""
+    """Return the transactions in a value, as they are written."""
     if isinstance(kind, Seq):
         return [text for v in value for text in txns_in(kind.element, v)]
     return [txn_text(value)] if isinstance(kind, Record) and isinstance(value, dict) else []
 
 
 def short(m: Transmission, kinds: Mapping[str, Kind]) -> str:
-    """A message's name, and what it carries where that is short: `NEWLEADER 1 [t1]`."""
+    """Return a message's name and its short fields: `NEWLEADER 1 [t1]`."""
     values = [brief(name, kinds[name], value) for name, value in m.fields.items()]
     values = [v for v in values if v]
     return " ".join([m.kind, *values]) if len(values) <= MOST_SAID else m.kind
 
 
 def brief(name: str, kind: Kind, value: Any) -> str:
-    """A value in a word; empty: it says nothing."""
+    """Return a value in a word; empty for a value that carries no information."""
     if isinstance(kind, Bool):
         return name if value else f"not-{name}"
     if isinstance(kind, Seq):
@@ -329,7 +331,7 @@ def brief(name: str, kind: Kind, value: Any) -> str:
 
 
 def row_of(trace: Trace, step: Step, events: tuple[str, ...] | list[str]) -> Row:
-    """A step as it is drawn."""
+    """Return a step as a row to draw."""
     row, m = step.word.row, step.message
     faulty = bool(row.spends) or row.runs == "on_crash"
     if m is not None and row.receives:
@@ -353,7 +355,7 @@ def row_of(trace: Trace, step: Step, events: tuple[str, ...] | list[str]) -> Row
 
 
 def who(step: Step) -> tuple[int, ...]:
-    """Whose lanes a step is drawn on."""
+    """Return the processes on whose lanes a step is drawn."""
     o = step.word.operands
     if step.message is not None and step.word.row.by:
         return (step.message.source, step.message.destination)
@@ -363,7 +365,7 @@ def who(step: Step) -> tuple[int, ...]:
 
 
 def marks(trace: Trace, step: Step, events: tuple[str, ...] | list[str]) -> Iterator[Mark]:
-    """What happened in a step that stands beside a lane."""
+    """Yield the events of a step that are marked beside a lane."""
 
     def mark(what: str, process: int, text: str) -> Mark:
         whole = f"{process_name(process)} {text}"

@@ -1,4 +1,4 @@
-"""An SVG document as PNG."""
+"""Rasterise an SVG document to PNG."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ WRITTEN = '<text x="2" y="16" font-family="{}">p</text>'  # in the fonts of the 
 
 
 class NoRasterizer(RuntimeError):
-    """There is nothing to make a PNG with: one sentence says what is missing."""
+    """A PNG cannot be made; the message says in one sentence what is missing."""
 
 
 def rasterised(svg: str) -> bytes:
-    """The document, light, twice its size in pixels.
+    """Return the document as PNG in light colours, two pixels per unit of the SVG.
 
     Raises:
-        NoRasterizer: what rasterises is not installed, or this machine has no font to write with.
+        NoRasterizer: the rasteriser is not installed, or this machine has no font.
     """
     try:
         import resvg_py
@@ -30,7 +30,7 @@ def rasterised(svg: str) -> bytes:
     empty, written = (
         bytes(resvg_py.svg_to_bytes(svg_string=LETTER.format(inside))) for inside in ("", WRITTEN.format(FONT))
     )
-    if empty == written:  # it would leave out all text without a word
+    if empty == written:  # it would silently leave out all text
         raise NoRasterizer(
             "this machine has no font for a PNG (Debian's fonts-dejavu-core has some); --to svg needs none"
         )

@@ -1,4 +1,4 @@
-"""The signs of a picture, and what each of them means."""
+"""Draw the signs of a picture, and explain them in a legend."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from traces.pictures.picture import Picture
 
 __all__ = ["SIGNS", "hue", "legend", "mark", "signs"]
 
-# What stands before a mark.
+# The sign before a mark.
 SIGNS = {"abcast": "up", "deliver": "box", "establish": "star", "accept": "ring", "show": "eye"}
 SHAPES = {
     "up": "M0 -6L6 5L-6 5Z",
@@ -30,12 +30,12 @@ MEANS = {
 
 
 def hue(epoch: int | None) -> str:
-    """The colour of an epoch."""
+    """Return the suffix of the style class that colours an epoch."""
     return "-none" if epoch is None else str(epoch % len(PALETTE))
 
 
 def mark(sign: str, x: float, y: float, named: bool) -> str:
-    """The sign of what happened."""
+    """Return the markup of an event's sign."""
     where = f"translate({x:.1f} {y:.1f})"
     hollow = sign == "ring"
     how = ("arrow badline" if named else "arrow l0") if hollow else "bad" if named else "f0"
@@ -43,7 +43,7 @@ def mark(sign: str, x: float, y: float, named: bool) -> str:
 
 
 def legend(picture: Picture, width: float, top: float) -> tuple[str, float]:
-    """The signs that occur, each with what it means, and how far down they reach."""
+    """Return the legend of the signs that occur, and the height in pixels at which it ends."""
     parts, x, y = [], 20.0, top + 8
     for sign, said in signs(picture):
         long = 34 + len(said) * 5.9 + 14
@@ -56,7 +56,10 @@ def legend(picture: Picture, width: float, top: float) -> tuple[str, float]:
 
 
 def signs(picture: Picture) -> Iterator[tuple[str, str]]:
-    """A sign of 28 by 14 pixels, its left end in the middle at 0 0, and what it means."""
+    """Yield the signs that occur, each with its meaning.
+
+    A sign has 28 by 14 pixels; the middle of its left edge is at 0 0.
+    """
     fates = {a.flight.fate for a in picture.arrows}
     marked = {m.what for row in picture.rows for m in row.marks}
     broken = tag("line", {"class": "arrow dash l0", "x1": 0, "x2": 20, "y1": 0, "y2": 0})
@@ -82,6 +85,6 @@ def signs(picture: Picture) -> Iterator[tuple[str, str]]:
 
 
 def epochs(picture: Picture) -> list[int]:
-    """The epochs that lanes and messages have; none where processes have none."""
+    """Return the epochs of lanes and messages, sorted; empty if processes have no epoch."""
     seen = {s.epoch for s in picture.stretches} | {a.epoch for a in picture.arrows}
     return sorted(e for e in seen if e is not None) if picture.epoch_field else []

@@ -1,4 +1,4 @@
-"""The states of a trace as a table to walk through: for every cell the steps after which it has another value."""
+"""Compute the states of a trace as a table: for every cell, the steps after which it has another value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zabspec.roles import has
 
 __all__ = ["Kept", "table_of"]
 
-Cell = list[tuple[int, str]]  # after which step which text; the first after step 0
+Cell = list[tuple[int, str]]  # pairs: after which step it has which text; the first after step 0
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Kept:
 
     Attributes:
         name: its name.
-        doc: what it is.
-        whose: `process`, a cell for each; else the state as a whole, one cell.
-        kept: by whom: `process`; `network`, what is in flight; `checker`, notes that no process reads.
+        doc: its description.
+        whose: `process` if it has a cell for each, else the whole state, with one cell.
+        kept: who keeps it: `process`; `network`, for what is in flight; `checker`, for what no process reads.
         cells: its values.
     """
 
@@ -40,7 +40,7 @@ class Kept:
 
 @naming_processes
 def table_of(trace: Trace) -> list[Kept]:
-    """Every field of the states of a trace but what the last step says about itself."""
+    """Return every field of the trace's states, without step annotations."""
     nothing = state_json(StateView(trace.model.program.layout))
     states, out = trace.states, []
     for f in trace.model.program.schema.fields:
@@ -57,7 +57,7 @@ def table_of(trace: Trace) -> list[Kept]:
 
 
 def cell(f: Field, states: list[JsonState], nothing: JsonState, p: int | None) -> Cell:
-    """The values of a field, of one process if it has one for each."""
+    """Return the successive values of a field, of one process if the field has one per process."""
     out: Cell = []
     for number, state in enumerate(states):
         value, empty = (s[f.name] if p is None else s[f.name][p] for s in (state, nothing))
@@ -68,7 +68,7 @@ def cell(f: Field, states: list[JsonState], nothing: JsonState, p: int | None) -
 
 
 def entries(kind: Kind, axes: tuple[str | int, ...], value: Any, empty: Any) -> str:
-    """A value as text; of several those that are not as at nothing, each with its place."""
+    """Return a value as text; of several values only the nonempty ones, each with its place."""
     if not axes:
         return value_text(kind, value)
     parts = []

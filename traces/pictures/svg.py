@@ -1,5 +1,4 @@
-"""A picture as SVG: one file that needs nothing else, light or dark as the reader's screen is, with the sentence why
-above it and what its signs mean."""
+"""Draw a picture as self-contained SVG, in light or dark by the reader's screen, with explanation and legend."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ FONT = "Arial, 'Liberation Sans', Helvetica, system-ui, 'DejaVu Sans', sans-seri
 
 
 def colours(dark: bool) -> str:
-    """The colours of a picture."""
+    """Return the style rules for the colours of a picture."""
     of = scheme(dark)
     paper, ink, faint, rule, bad, tint, chosen = (
         of[name] for name in ("paper", "ink", "faint", "rule", "bad", "tint", "link")
@@ -49,7 +48,7 @@ STYLE = (
 
 
 def document(picture: Picture) -> str:
-    """The whole picture as a document: what breaks and why, what the signs mean, and the diagram."""
+    """Return the whole picture as a document: the violation and its explanation, the legend, and the diagram."""
     g = geometry_of(picture)
     width = max(g.width, 640)
     head, at = [], 30.0
@@ -74,7 +73,7 @@ def document(picture: Picture) -> str:
 
 
 def header(picture: Picture) -> Iterator[tuple[str, str, float]]:
-    """What stands above the diagram: text, how it is written, and how wide a letter of it is."""
+    """Yield the lines above the diagram: text, style class, and the width of a letter in pixels."""
     yield picture.title, "title bad" if picture.why else "title", 9.5
     if picture.why:
         yield picture.why, "why", 7.9
@@ -91,7 +90,7 @@ def header(picture: Picture) -> Iterator[tuple[str, str, float]]:
 
 
 class Pen:
-    """Writes beside the lines of a diagram: here as text of the picture."""
+    """Writes text beside the lines of a diagram, here as text of the picture."""
 
     def write(
         self, said: str, x: float, y: float, how: str = "", anchor: str = "start", step: int | None = None
@@ -99,28 +98,30 @@ class Pen:
         """Return the text as markup among the lines.
 
         Args:
-            said: it. how: its classes.
-            x, y: where it begins (`start`, `column`: beside all lanes), ends (`end`) or has its middle (`middle`), and
-                the line that it stands on.
+            said: the text. how: its style classes.
+            x, y: where it begins (`start`; `column` for one beside all lanes), ends (`end`) or has its middle
+                (`middle`), and its baseline.
             anchor: which of these.
-            step: the one that it is said of.
+            step: the step to which it belongs.
         """
         place: Attributes = {"x": x, "y": y, **({"text-anchor": anchor} if anchor in ("middle", "end") else {})}
         under = tag("text", {"class": f"halo {how}".strip(), **place}, text(said)) if anchor in ("start", "end") else ""
         return under + tag("text", {**({"class": how} if how else {}), **place}, text(said))
 
     def turned(self, said: str, x: float, y: float) -> str:
-        """Return what is written along a lane, upwards, its middle at a place."""
+        """Return text written upwards along a lane, centred at a position."""
         where: Attributes = {"transform": f"translate({x + 4:.1f} {y:.1f}) rotate(-90)"}
         return tag("text", {"class": "strong role", "text-anchor": "middle", **where}, text(said))
 
 
 def diagram(picture: Picture, g: Geometry, pen: Pen | None = None, part: tuple[float, float] = (0, math.inf)) -> str:
-    """The lanes and what happens on them.
+    """Return the lanes and what happens on them, as markup.
 
     Args:
-        pen: writes; none: text of the picture.
-        part: from which pixel down to which; what lies in it in part is drawn whole.
+        picture: the picture.
+        g: its layout.
+        pen: writes the text; by default as text of the picture.
+        part: the pixel rows to draw, from and to; what lies partly inside is drawn whole.
     """
     pen, (top, bottom) = pen or Pen(), part
     rows = [p for p in g.rows if top <= p.top < bottom]
@@ -143,17 +144,17 @@ def diagram(picture: Picture, g: Geometry, pen: Pen | None = None, part: tuple[f
 
 
 def outside(picture: Picture, *steps: int | None) -> bool:
-    """Whether one of some steps is outside the cone."""
+    """Return whether any of some steps is outside the cone."""
     return picture.cone is not None and not picture.cone.outside.isdisjoint(steps)
 
 
 def faintly(drawn: str, picture: Picture, *steps: int | None) -> str:
-    """What is drawn of some steps, faintly where one of them is outside the cone."""
+    """Draw markup of some steps faintly if one of them is outside the cone."""
     return tag("g", {"opacity": "0.2"}, drawn) if outside(picture, *steps) else drawn
 
 
 def loop(after: int, g: Geometry, pen: Pen, part: tuple[float, float]) -> str:
-    """The steps that repeat forever: from the last a line back to the first of them."""
+    """Return the line from the last step back to the first step of the loop, as markup."""
     x, top, bottom = 12.0, g.y(after + 1), g.y(len(g.rows)) if after + 1 < len(g.rows) else g.y(len(g.rows) + 1)
     line = f"M{g.gutter - 36:.1f} {bottom:.1f}H{x + 6:.1f}Q{x:.1f} {bottom:.1f} {x:.1f} {bottom - 6:.1f}"
     line += f"V{top + 6:.1f}Q{x:.1f} {top:.1f} {x + 6:.1f} {top:.1f}H{g.gutter - 40:.1f}"
@@ -166,7 +167,7 @@ def loop(after: int, g: Geometry, pen: Pen, part: tuple[float, float]) -> str:
 
 
 def background(p: Placed, g: Geometry) -> str:
-    """The ground of a row, on which it is chosen by a click."""
+    """Return the ground of a row, which a click selects, as markup."""
     place = {"x": 0, "y": p.top, "width": g.width, "height": p.height}
     ground = tag("rect", {"class": "tint", **place}) if p.row.named else ""
     line = {"x1": 0, "x2": g.width, "y1": p.top, "y2": p.top}
@@ -177,7 +178,7 @@ def background(p: Placed, g: Geometry) -> str:
 
 
 def lane(s: Stretch, g: Geometry, pen: Pen, part: tuple[float, float]) -> str:
-    """A stretch of a lane: its epoch as its colour, its role along it; a process that is down has none."""
+    """Return a stretch of a lane: its epoch as colour, its role along it. A crashed process has neither."""
     x, top, bottom = g.lanes[s.process], max(g.y(s.start), part[0]), min(g.y(s.end), part[1])
     if s.down:
         return tag("line", {"class": "fault dash", "x1": x, "x2": x, "y1": top, "y2": bottom})
@@ -186,21 +187,21 @@ def lane(s: Stretch, g: Geometry, pen: Pen, part: tuple[float, float]) -> str:
     out = tag("rect", {"class": f"t{hue(s.epoch)}", **place}, tag("title", {}, text(hint)) if hint else "")
     gaps = g.gaps(s, part) if s.role else []
     said = -math.inf
-    for a, b in gaps:  # again where it was said long ago
+    for a, b in gaps:  # repeated where the last one is far away
         y = (a + b) / 2
         if y - said > 300:
             out += pen.turned(s.role, x, y)
             said = y
     begins = g.y(s.start)
     if s.role and s.start and part[0] <= begins < part[1] and not g.gaps(s):
-        # too short, or too much happens on it: it is said where it begins
+        # too short, or too crowded: it is written where the stretch begins
         side = g.role_side(s)
         out += haloed(pen, s.role, x + side * (BAND / 2 + 4), begins - 4, side, "strong role", s.start)
     return out
 
 
 def arrow(a: Arrow, g: Geometry) -> str:
-    """A message that was received, from its sending to its receipt."""
+    """Return the arrow of a message that was received, from its sending to its receipt."""
     f = a.flight
     x1, x2 = g.lanes[f.message.source], g.lanes[f.message.destination]
     y1, y2 = g.y(f.sent), g.y(f.ended or 0)
@@ -220,7 +221,7 @@ def arrow(a: Arrow, g: Geometry) -> str:
 
 
 def head(x: float, y: float, angle: float, a: Arrow) -> str:
-    """The head of an arrow, its point at a place."""
+    """Return the head of an arrow, with its point at a position."""
     size = 10 if a.named else 8
     points = [(x, y)] + [
         (x - size * math.cos(angle + turn), y - size * math.sin(angle + turn)) for turn in (0.42, -0.42)
@@ -229,7 +230,7 @@ def head(x: float, y: float, angle: float, a: Arrow) -> str:
 
 
 def foreground(p: Placed, g: Geometry, pen: Pen) -> str:
-    """A step: its number, its dot, what is said of it, and what it sent that was never received."""
+    """Return a step as markup: its number, dot and label, and its messages that were never received."""
     row, parts = p.row, []
     if row.named:
         parts.append(tag("circle", {"class": "bad", "cx": g.gutter - 22, "cy": p.y, "r": 12}))
@@ -260,7 +261,7 @@ def foreground(p: Placed, g: Geometry, pen: Pen) -> str:
 
 
 def dot(x: float, p: Placed) -> str:
-    """Where a step is on a lane; a fault is a cross."""
+    """Return the sign of a step on a lane; a fault is a cross."""
     if p.row.fault:
         d = f"M{x - 6:.1f} {p.y - 6:.1f}l12 12m0 -12l-12 12"
         return tag("path", {"class": "fault", "d": d})
@@ -268,15 +269,15 @@ def dot(x: float, p: Placed) -> str:
 
 
 def haloed(pen: Pen, said: str, x: float, y: float, side: int, how: str, step: int) -> str:
-    """Text that stands out from what it lies on."""
+    """Return text with a halo, so that it stands out from what it covers."""
     return pen.write(said, x, y, how, "start" if side > 0 else "end", step)
 
 
 def never(u: Unreceived, x: float, y: float, side: int, g: Geometry, pen: Pen) -> str:
-    """Messages that were never received: a broken line from their source, and a sign short of each target."""
+    """Return messages that were never received: a broken line from their source, and a sign short of each target."""
     first, out = u.arrows[0], []
     line = f"arrow dash l{hue(first.epoch)}" + " named" * first.named
-    beside = 18 + len(u.lines[0]) * (LETTER + 0.6 * first.named)  # how far the text reaches
+    beside = 18 + len(u.lines[0]) * (LETTER + 0.6 * first.named)  # the width of the text
     for a in u.arrows:
         target = g.lanes[a.flight.message.destination]
         way = 1 if target > x else -1
@@ -297,7 +298,7 @@ def never(u: Unreceived, x: float, y: float, side: int, g: Geometry, pen: Pen) -
 
 
 def stop(x: float, y: float, a: Arrow) -> str:
-    """Where a message ends that is not received: a ring in flight, a cross where it is lost."""
+    """Return the end of a message that is not received: a ring if in flight, a cross if lost."""
     if a.flight.fate is Fate.IN_FLIGHT:
         return tag("circle", {"class": f"open l{hue(a.epoch)}", "stroke-width": "1.6", "cx": x, "cy": y, "r": 4})
     d = f"M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8"

@@ -1,4 +1,4 @@
-"""What the protocol's own text says of a step: the first sentences of the functions that it entered."""
+"""Describe a step by the protocol's docstrings: the first paragraphs of the functions that it entered."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["words_of"]
 
 
 def words_of(model: Model, step: Step) -> list[tuple[str, str]]:
-    """The names of what a step entered, each with what the text says of it.
+    """Return the names of the functions that a step entered, each with the first paragraph of its docstring.
 
     Args:
-        model: what was run.
+        model: the model of the run.
         step: the step.
     """
     said, row = _said(model), step.word.row
@@ -30,7 +30,7 @@ def words_of(model: Model, step: Step) -> list[tuple[str, str]]:
 
 @lru_cache(maxsize=8)
 def _said(model: Model) -> dict[str, str]:
-    """What the text says of each step that has a name."""
+    """Return the first docstring paragraph of each named step of the protocol, by name."""
     out: dict[str, str] = {}
     for value in model.program.namespace.values():
         name = getattr(value, "paper_step", None)
@@ -40,5 +40,5 @@ def _said(model: Model) -> dict[str, str]:
 
 
 def first(doc: str) -> str:
-    """The first paragraph of a docstring, in one line."""
+    """Return the first paragraph of a docstring, in one line."""
     return " ".join(inspect.cleandoc(doc).split("\n\n")[0].split())

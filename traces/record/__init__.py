@@ -1,4 +1,4 @@
-"""Traces: how a schedule is run and recorded, the file of a trace, and its verification.
+"""Run and record schedules as traces, and read, write and verify trace files.
 
 Start with `trace.py`, then `runner.py` and `file.py`. `instrumented.py` is what a world provides to be recorded.
 """

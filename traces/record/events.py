@@ -1,4 +1,4 @@
-"""Everything that happens in a simulated run, in order, as JSON lines.
+"""Record everything that happens in a simulated run, in order, as JSON lines.
 
 The events come from the calls that the simulator's functions make of each other in the CPython
 world, so they also tell what leaves no mark on the state. Every event has its `tick` and its name;
@@ -40,22 +40,22 @@ ROLES = ("LOOKING", "ELECTION", "FOLLOWING", "LEADING", "DOWN")
 
 
 def role_name(protocol: Protocol, role: int) -> str:
-    """A role by the name that the protocol's text gives it."""
+    """Return the name that a protocol gives to a role."""
     found = (name for name in ROLES for module in protocol.modules if getattr(module, name, None) == role)
     return next(found, str(role)).capitalize()
 
 
 def lines(events: list[Event]) -> bytes:
-    """Events as JSON lines."""
+    """Return events as JSON lines."""
     return "".join(json.dumps(e, separators=(",", ":")) + "\n" for e in events).encode()
 
 
 def events_of(run: Run, watch: Callable[[Simulator], object] = lambda _: None) -> tuple[Simulator, list[Event]]:
-    """Play a run in the CPython world.
+    """Play a run in the CPython world and return its events.
 
     Args:
-        run: what happens.
-        watch: given the simulator before the run begins.
+        run: the run.
+        watch: called with the simulator before the run begins.
 
     Returns:
         The simulator, whose state is the run's last, and all that happened.
@@ -75,7 +75,7 @@ def events_of(run: Run, watch: Callable[[Simulator], object] = lambda _: None) -
 
 
 class EventListener:
-    """Notes what happens in a simulator of the CPython world.
+    """A listener that records the events in a simulator of the CPython world.
 
     Attributes:
         events: all that happened so far.
@@ -88,9 +88,9 @@ class EventListener:
         self.txn = simulator.cluster.parts.txn
         self.events: list[Event] = []
         self.names = simulator.names
-        self.flying: dict[int, Event] = {}  # by slot: who sent what to whom
+        self.flying: dict[int, Event] = {}  # for each slot the message in it, with its sender and its target
         self.roles = [0] * simulator.cluster.nodes
-        self.process = -1  # whose handler runs
+        self.process = -1  # the process whose handler runs
         self.arrives = 0  # of the message that is being sent
         base, (stride,) = simulator.layout.strides(simulator.layout.fields["flight"])
         self.flight, self.stride = base, stride
@@ -107,7 +107,7 @@ class EventListener:
         return value_json(self.txn, t)
 
     def slot(self, s: StateView, m: MessageView) -> int:
-        """The slot in which a message lies; -1 if it is not in flight."""
+        """Return the slot in which a message lies; -1 if it is not in flight."""
         if m.buffer is not s.buffer or not self.flight <= m.at < self.flight + self.stride * len(s.flight):
             return -1
         return (m.at - self.flight) // self.stride
@@ -115,7 +115,7 @@ class EventListener:
     # --- handlers --------------------------------------------------------------------------------
 
     def handlers(self) -> None:
-        """Note when a handler runs and why, and what role it leaves its process in."""
+        """Record when a handler runs and why, and the role in which it leaves its process."""
         note = self.note
         self.handler("on_start", lambda s, p: None)
         self.handler("on_abcast", lambda s, p: None)
@@ -126,7 +126,7 @@ class EventListener:
         self.watched.events(self)
 
     def changes(self) -> None:
-        """Note what the environment does."""
+        """Record what the environment does."""
         inner = self.names["on_change"]
 
         def change(s: StateView, k: int) -> None:
@@ -136,7 +136,7 @@ class EventListener:
         self.names["on_change"] = change
 
     def note_observations(self) -> None:
-        """Note what is shown by the protocol's own words."""
+        """Record the observations that the protocol declares."""
         for name, shown in self.protocol.text.observations.items():
             self.names[name] = self.showing(name, shown, self.names[name])
 
@@ -150,7 +150,7 @@ class EventListener:
         return show
 
     def handler(self, name: str, begins: Callable[..., None]) -> None:
-        """Listen to one handler; `begins` notes what it is about."""
+        """Wrap one handler; `begins` records its arguments."""
         inner = self.names.get(name)
         if inner is None:
             return
@@ -174,7 +174,7 @@ class EventListener:
     # --- messages --------------------------------------------------------------------------------
 
     def mail(self) -> None:
-        """Note what is sent, delivered and lost."""
+        """Record what is sent, delivered and lost."""
         names = self.names
         post, address, drop, release = (names[k] for k in ("post", "address", "drop", "release"))
 
@@ -205,7 +205,7 @@ class EventListener:
         names.update(post=on_post, address=on_address, drop=on_drop, release=on_release)
 
     def sent(self, s: StateView, slot: int, m: MessageView) -> None:
-        """A message has been put into the heap; a notice of the network is none."""
+        """Record that a message was put into the heap, unless it is a notice of the network."""
         about = self.watched.sent(s, m)
         if about is None:
             return
@@ -213,13 +213,13 @@ class EventListener:
         self.note(s, "send", **about, arrives=self.arrives)
 
     def delivered(self, s: StateView, m: MessageView) -> None:
-        """A handler is given a message that was in flight."""
+        """Record that a handler receives a message that was in flight."""
         self.note(s, "deliver", **self.flying.pop(self.slot(s, m)))
 
     # --- what is observed, and what is struck ----------------------------------------------------
 
     def observations(self) -> None:
-        """Note what handlers tell the world."""
+        """Record what handlers report to their world."""
         names, note = self.names, self.note
         abcast, abdeliver, accept, establish = (names[k] for k in ("abcast", "abdeliver", "accept", "establish"))
 
@@ -244,7 +244,7 @@ class EventListener:
         names.update(abcast=on_abcast, abdeliver=on_abdeliver, accept=on_accept, establish=on_establish)
 
     def faults(self) -> None:
-        """Note the faults of the schedule that no handler answers to."""
+        """Record the scheduled faults that no handler answers."""
         names = self.names
         strike = names["strike"]
 

@@ -1,7 +1,7 @@
-"""Run-time errors in a run: where one was met, and with which values.
+"""Describe run-time errors in a run: the place, and the values there.
 
-A run that ends in one is taken in the CPython world, whatever engine found it: an exception there has the values, and
-the lines of the author's source that were running.
+Whatever engine found such a run, it is taken again in CPython: an exception there has the values, and the lines of the
+author's source that were running.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class Failure:
     Attributes:
         where: at which point of the run: `start`, `step` (the last one), `enabled` (listing the steps possible after
             it) or `property`.
-        judged: the property that was evaluated; empty: none was.
+        judged: the property that was evaluated; empty if none was.
         sentence: what is wrong, with the values: `level[p1] would be 4, declared 0..3`.
         file, line, column, end: the innermost line of the author's source, and the piece of it. The file is named from
             the folder of the protocol's own.
         code: that line.
         values: what the names and places of its statement hold.
-        widen: what makes more room, if a capacity was too small; empty: the error is of the author.
+        widen: what makes more room, if a capacity was too small; empty if the error is the author's.
     """
 
     where: str
@@ -63,17 +63,17 @@ class Failure:
 
     @property
     def place(self) -> str:
-        """`file:line`."""
+        """Return the place as `file:line`."""
         return f"{self.file}:{self.line}"
 
     @property
     def held(self) -> str:
-        """The values, in a phrase; empty: there are none."""
+        """Return the values as a phrase; empty if there are none."""
         return with_names(", ".join(f"{name} = {value}" for name, value in self.values))
 
     @property
     def text(self) -> str:
-        """All of it in one line."""
+        """Return the error in one line."""
         what = f"{MEANT[self.where]}{f' {self.judged}' if self.judged else ''}"
         held = f"; {self.held}" if self.held else ""
         helps = f"; {remedy(self.widen)}" if self.widen else ""
@@ -81,12 +81,12 @@ class Failure:
 
     @property
     def lines(self) -> list[str]:
-        """The line of the source, a caret under the column, and the values."""
+        """Return the source line, a caret under the column, and the values, one line each."""
         marks = " " * self.column + "^" * max(1, self.end - self.column)
         return [f"{self.place}:", f"    {self.code}", f"    {marks}", *([f"with {self.held}"] if self.held else [])]
 
     def same_as(self, other: Failure) -> bool:
-        """Whether it is the same error, perhaps with other values."""
+        """Return whether two errors are the same, apart from their values."""
         mine, theirs = ((f.file, f.line, f.column, bool(f.widen)) for f in (self, other))
         return mine == theirs
 
@@ -95,12 +95,19 @@ class Failure:
 
 
 def of_author(trouble: BaseException) -> bool:
-    """Whether a run-time error is of the author of a text: no capacity of ours was too small."""
+    """Return whether a run-time error is the author's, rather than a capacity of the model that was too small."""
     return not isinstance(trouble, RangeError) or trouble.of_author
 
 
 def failure_of(model: Model, trouble: BaseException, where: str, judged: str = "") -> Failure:
-    """What an exception of a running text says, with the innermost line of the author's."""
+    """Describe an exception of a running protocol, with the innermost line of the author's source.
+
+    Args:
+        model: the model.
+        trouble: the exception.
+        where: the point of the run: `start`, `step`, `enabled` or `property`.
+        judged: the property that was evaluated; empty if none was.
+    """
     stop = innermost(trouble, is_authors(model))
     sentence = said(model, trouble)
     widen = trouble.widen if isinstance(trouble, RangeError) else ""
@@ -113,9 +120,9 @@ def failure_of(model: Model, trouble: BaseException, where: str, judged: str = "
 
 
 def with_processes(model: Model, stop: Stop) -> tuple[tuple[str, str], ...]:
-    """The values at an error, with processes as sentences have them, `p2`: with roles no number of a process is shown.
+    """Return the values at an error, with processes written as `p2`, since with roles no process number is shown.
 
-    A name is a process if the function has it as a parameter that is one, or goes through processes by it.
+    A name is a process if it is a parameter of such a type, or the variable of a loop over processes.
     """
     tree = known_tree(stop.place.file)
     around = [
@@ -137,14 +144,14 @@ def with_processes(model: Model, stop: Stop) -> tuple[tuple[str, str], ...]:
 
 
 def shown(place: Place) -> tuple[str, int, int]:
-    """The line of a place without its indentation, and where the piece stands in it."""
+    """Return the source line of a place without indentation, and the columns of the marked piece in it."""
     text, _, marks = pointed(place).partition("\n")
     column = len(marks) - len(marks.lstrip())
     return text, column, len(marks)
 
 
 def is_authors(model: Model) -> Callable[[str], bool]:
-    """Says of a file whether it is the author's: any not of this project, the protocol's own, the properties."""
+    """Return a predicate for the author's files: the protocol's own, its properties, any not of this project."""
     program = model.program
     own = {getattr(m, "__file__", None) for m in program.protocol}
     own |= {f.__code__.co_filename for f in program.overrides.values()}
@@ -156,7 +163,7 @@ def is_authors(model: Model) -> Callable[[str], bool]:
 
 
 def named_from(model: Model, file: str) -> str:
-    """A file as a trace names it: from the folder of the protocol's own, so that both can be sent elsewhere."""
+    """Return a file's name for a trace: relative to the protocol's folder, so that both can be moved together."""
     from zabspec.language.source import said_file
 
     text = model.protocol.text
@@ -168,7 +175,7 @@ def named_from(model: Model, file: str) -> str:
 
 
 def said(model: Model, trouble: BaseException) -> str:
-    """What is wrong, with the values."""
+    """Return what is wrong, with the values."""
     if not isinstance(trouble, RangeError):
         return f"an integer {BY_ZERO}"
     label = named_place(model.program.layout, trouble)
@@ -176,7 +183,7 @@ def said(model: Model, trouble: BaseException) -> str:
 
 
 def named_place(layout: Layout, trouble: RangeError) -> str:
-    """The place that an error is about: a field with its indices, `level[p1]`, where they are known."""
+    """Return the place that an error is about: a field with its indices, `level[p1]`, where they are known."""
     field = layout.fields.get(trouble.field)
     if field is None or trouble.at is None or not field.axes:
         return trouble.field
@@ -200,13 +207,14 @@ def met_here(
     properties: Iterable[Property],
     wanted: bool,
 ) -> Failure | None:
-    """The run-time error that is met in a state in which a run ends: in listing the steps possible there, or in
-    evaluating a property of it or of the step to it.
+    """Return the run-time error that is met in the last state of a run, or None.
+
+    It may be met in listing the possible steps, or in evaluating a property of the state or of the step to it.
 
     Args:
-        before: the state before that step; None: there was none.
-        properties: those that may be evaluated.
-        wanted: whether the error is of the author, or of a capacity.
+        before: the state before that step; None if there was no step.
+        properties: the properties to evaluate.
+        wanted: True for errors of the author, False for capacities.
     """
     try:
         names["enabled"](state.copy(), [0] * (model.most_steps + 1))

@@ -1,5 +1,4 @@
-"""A run in which somebody waits for ever, held against the CPython world by itself: no graph and no machine code has a
-part in it."""
+"""Verify a run in which a process starves, in CPython alone: no graph and no machine code takes part."""
 
 from __future__ import annotations
 
@@ -23,11 +22,11 @@ __all__ = ["NotFair", "StableWorld", "certify", "closes", "hold_fair", "without_
 
 
 class NotFair(TraceError):
-    """A run is not what it is said to be: one sentence says how."""
+    """A run does not have the claimed lasso; the message says why in one sentence."""
 
 
 class StableWorld:
-    """A model in the CPython world, with what is said of its stable phase."""
+    """A model in CPython, with its stable phase."""
 
     def __init__(self, model: Model, phase: StablePhase) -> None:
         self.model, self.phase = model, phase
@@ -41,7 +40,12 @@ class StableWorld:
         return range(self.model.configuration.nodes)
 
     def choices(self, s: StateView, named: int) -> list[int]:
-        """The step words that are possible in the stable phase, without their choices."""
+        """Return the step words that are possible in the stable phase, without their choices.
+
+        Args:
+            s: the state.
+            named: the process that the oracle names; -1 for none.
+        """
         names, bare, out = self.names, without_budgets(s), [0] * (self.model.most_steps + 1)
         names["enabled"](bare, out)
         words = [word for word in out[1 : out[0] + 1] if names["stable_takes"](bare, word, named)]
@@ -54,7 +58,7 @@ class StableWorld:
         return words
 
     def possible(self, s: StateView, named: int) -> frozenset[FairClass]:
-        """The classes of fair steps that are possible, or due."""
+        """Return the classes of fair steps that are possible, or due."""
         names, bare = self.names, without_budgets(s)
         found = (self.class_in(s, word) for word in self.choices(s, named))
         due = {FairClass("own", p) for p in self.nodes if names["stable_waits"](bare, p, named)}
@@ -62,7 +66,7 @@ class StableWorld:
         return frozenset(c for c in found if c is not None) | due
 
     def class_in(self, s: StateView, word: int) -> FairClass | None:
-        """The class of a step that is possible in a state: of a receipt from a bag, that of its message."""
+        """Return the class of a step that is possible in a state; for a receipt from a bag it includes the message."""
         found = class_of(self.model, word)
         if found is not None and found.kind in self.each:
             return replace(found, message=bytes(s.in_flight[word & 255].raw()))
@@ -82,7 +86,7 @@ class StableWorld:
 
 
 def without_budgets(s: StateView) -> StateView:
-    """A state with nothing left of the world's budgets."""
+    """Return a copy of a state with all budgets of the world used up."""
     out = s.copy()
     for name in BUDGETS:
         if f"{name}_left" in out.layout.fields:
@@ -91,16 +95,16 @@ def without_budgets(s: StateView) -> StateView:
 
 
 def closes(first: StateView, last: StateView) -> bool:
-    """Whether two states are one, the world's budgets aside."""
+    """Return whether two states are equal, apart from the world's budgets."""
     one, other = (in_order(s.layout, without_budgets(s).key()) for s in (first, last))
     return bool(one == other)
 
 
 def certify(trace: Trace) -> None:
-    """Check what a trace says of a run in which somebody waits for ever; of any other there is nothing to check.
+    """Check the lasso of a trace; a trace without a lasso passes.
 
     Raises:
-        NotFair: it is not so.
+        NotFair: the run does not have this lasso.
     """
     if trace.lasso is not None:
         try:
@@ -110,15 +114,14 @@ def certify(trace: Trace) -> None:
 
 
 def hold_fair(model: Model, schedule: Sequence[int], lasso: Lasso, budget: Mapping[str, int] | None = None) -> None:
-    """Check that a run is one of the fault phase and then of the stable phase, fair, and that a process waits in it for
-    ever from its loop on.
+    """Check that a run has a fault phase and a fair stable phase, and that a process starves from its loop on.
 
     Args:
-        budget: of the fault phase; that of the model unless one says.
+        budget: the budgets of the fault phase; by default the model's.
 
     Raises:
-        NotFair: it is not.
-        ConfigError: nothing is said of what must come of this protocol.
+        NotFair: the run is not of that form.
+        ConfigError: the protocol declares no progress property.
     """
     phase = stable_phase(model)
     goal = goal_of(phase, lasso)
@@ -150,9 +153,10 @@ def hold_fair(model: Model, schedule: Sequence[int], lasso: Lasso, budget: Mappi
 
 
 def goal_of(phase: StablePhase, lasso: Lasso) -> ProgressProperty:
-    """
+    """Return the progress property that a lasso names.
+
     Raises:
-        NotFair: there is no such goal, or its words are others.
+        NotFair: there is no such property, or its statement differs.
     """
     goal = next((g for g in phase.goals if g.name == lasso.progress_property), None)
     if goal is None:
@@ -166,10 +170,10 @@ def goal_of(phase: StablePhase, lasso: Lasso) -> ProgressProperty:
 
 
 def who_is_named(model: Model, phase: StablePhase, lasso: Lasso) -> int:
-    """The process that is named; -1: nobody is.
+    """Return the process that the oracle names in a lasso; -1 if the protocol has no oracle.
 
     Raises:
-        NotFair: somebody has to be, or must not be, or there is no such process.
+        NotFair: the lasso names a process where none may be, or none where one must be, or there is no such process.
     """
     if phase.names_one != (lasso.named is not None):
         raise NotFair(f"lasso, named: in this protocol {'a process' if phase.names_one else 'nobody'} is named")
@@ -180,9 +184,10 @@ def who_is_named(model: Model, phase: StablePhase, lasso: Lasso) -> int:
 
 
 def spend(model: Model, word: int, left: dict[str, int], number: int) -> None:
-    """
+    """Subtract what a step of the fault phase spends from the budgets.
+
     Raises:
-        NotFair: a step of the fault phase spends what is spent.
+        NotFair: the budget is used up.
     """
     if spent := model.spends(NUMBERED[word >> 24 & 255], word & 255):
         left[spent] -= 1
@@ -192,14 +197,14 @@ def spend(model: Model, word: int, left: dict[str, int], number: int) -> None:
 
 @dataclass
 class Loop:
-    """What is seen of a loop, or of where a run ends: one state."""
+    """The states and steps of a loop, or the one state at the end of a run."""
 
     possible: list[frozenset[FairClass]] = field(default_factory=list)
     taken: set[FairClass | None] = field(default_factory=set)
     states: list[StateView] = field(default_factory=list)
 
     def add(self, world: StableWorld, goal: ProgressProperty, s: StateView, process: int, named: int, k: int) -> None:
-        """See a state, after so many steps.
+        """Add a state of the loop, reached after some number of steps.
 
         Raises:
             NotFair: the process does not wait in it.
@@ -210,11 +215,12 @@ class Loop:
         self.states.append(s.copy())
 
     def take(self, world: StableWorld, s: StateView, word: int) -> None:
-        """See the step that is taken in it."""
+        """Add a step of the loop."""
         self.taken.add(world.class_in(s, word))
 
     def judge(self, model: Model) -> None:
-        """
+        """Check that the loop closes and is fair.
+
         Raises:
             NotFair: it does not close, or is not fair.
         """

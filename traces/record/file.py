@@ -1,7 +1,7 @@
-"""The file of a trace: writing it, reading it, and checking that it is one.
+"""Write and read trace files, and check their form.
 
-It is JSON: a header, the initial state, and one object a step. Reading checks that every field is
-there and of its kind; whether the run is a true one is for `verify` to say.
+A file is JSON: a header, the initial state, and one object per step. Reading checks that every field is there and of
+its kind; `verify` checks that the run is a true one.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def write_trace(trace: Trace, path: str | Path) -> None:
 
 
 def trace_text(trace: Trace) -> str:
-    """The text of a trace's file."""
+    """Return the text of a trace's file."""
     content = trace.as_dict()
     steps = ",\n".join(json.dumps(step) for step in content.pop("steps"))
     head = "".join(f"{json.dumps(name)}: {json.dumps(value)},\n" for name, value in content.items())
@@ -73,11 +73,12 @@ def trace_text(trace: Trace) -> str:
 
 
 def read_trace(path: str | Path) -> Trace:
-    """Read a trace, and check that every field is there and of its kind. Whether the run is a
-    true one is for `verify` to say.
+    """Read a trace, and check that every field is there and of its kind.
+
+    `verify` checks that the run is a true one.
 
     Raises:
-        TraceError: it is no trace that this version can read.
+        TraceError: the file is no trace that this version can read.
     """
     source = Path(path)
     try:
@@ -103,8 +104,10 @@ def read_trace(path: str | Path) -> Trace:
 
 
 def found_beside(content: Any, source: Path) -> Any:
-    """A file's content, in which a protocol's file that is not where it was is looked for beside the trace: that of the
-    configuration, and the same file in the request."""
+    """Return a file's content with the path of a protocol that has moved replaced by a file beside the trace.
+
+    The path is replaced in the configuration, and in the request if it names the same file.
+    """
     if not isinstance(content, dict) or not isinstance(content.get("configuration"), dict):
         return content
     named = content["configuration"].get("protocol")
@@ -121,10 +124,10 @@ def found_beside(content: Any, source: Path) -> Any:
 
 
 def trace_of(content: Any) -> Trace:
-    """The trace that a file's JSON content stands for.
+    """Convert the JSON content of a file to a trace.
 
     Raises:
-        TraceError: it is none; the sentence wants the file's name in front.
+        TraceError: it is no trace; the message is to be prefixed with the file's name.
     """
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise TraceError(f"is not a trace: its format is not {FORMAT!r}")
@@ -167,7 +170,7 @@ def trace_of(content: Any) -> Trace:
 
 @dataclass(frozen=True)
 class _Bad:
-    """Complains about one place of a file."""
+    """Builds error messages for one place of a file."""
 
     place: str
 
@@ -199,7 +202,7 @@ class _Bad:
 
 
 def _lasso(raw: Any, breaks: str, nodes: int, steps: int) -> Lasso:
-    """That somebody waits for ever; whether it is so is for `certify` to say."""
+    """Read a lasso and check its form; `certify` checks that it is true."""
     bad = _Bad("lasso")
     bad.keys(raw, [f.name for f in fields(Lasso)])
     if breaks:
@@ -216,7 +219,7 @@ def _lasso(raw: Any, breaks: str, nodes: int, steps: int) -> Lasso:
 
 
 def _failure(raw: Any, breaks: str, steps: int) -> Failure:
-    """The run-time error in which a run ends; whether it does is for `verify` to say."""
+    """Read the run-time error in which a run ends, and check its form; `verify` checks that it is true."""
     bad = _Bad("error")
     bad.keys(raw, [f.name for f in fields(Failure)])
     for name in ("where", "judged", "sentence", "file", "code", "widen"):
@@ -248,7 +251,7 @@ def _configuration(raw: Any) -> Configuration:
     bad.inside("quorums").type(quorums, str)
     roles = given.pop("roles", "") if isinstance(given, dict) else ""
     bad.inside("roles").type(roles, str)
-    if isinstance(given, dict) and "passes" in given:  # said only where they are kept
+    if isinstance(given, dict) and "passes" in given:  # written only where passes are kept
         default["passes"] = True
     bad.keys(given, tuple(default))
     for name, value in default.items():

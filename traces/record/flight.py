@@ -1,4 +1,4 @@
-"""The numbers of what is in flight in the explorer's worlds, which their states do not hold."""
+"""Number the messages in flight in the explorer's worlds, whose states do not hold the numbers."""
 
 from __future__ import annotations
 
@@ -18,34 +18,33 @@ FlightNumbers = Mapping[str, Any]  # the attributes of a `Flight`, copied
 
 
 class Flight(Protocol):
-    """Numbers what is sent, and says which message a step is about."""
+    """Numbers messages that are sent, and identifies the message of a step."""
 
     def listen(self, names: dict[str, Any], note: Callable[[Transmission], None]) -> None:
-        """Note every message that a program sends; its functions are replaced."""
+        """Record every message that a program sends, by wrapping its functions."""
 
     def take_out(self, s: StateView, word: StepWord) -> Transmission | None:
-        """The message that the step is about, before it is taken; unless a copy stays it is in
-        flight no longer."""
+        """Return the message of a step before the step is taken, and remove it from flight unless a copy stays."""
 
     def settle(self, s: StateView) -> None:
-        """The step was taken: forget what it lost."""
+        """Forget what a step lost, after it was taken."""
 
     def saved(self) -> FlightNumbers:
-        """What is known now, to be put back by `restore`."""
+        """Return the current numbers, for `restore`."""
 
     def restore(self, saved: FlightNumbers) -> None:
-        """Know what was known when it was saved, and nothing since."""
+        """Restore saved numbers."""
 
 
 class Connections:
-    """Messages over connections, numbered in each direction of each connection."""
+    """Numbers messages over connections, in each direction of each connection."""
 
     def __init__(self) -> None:
         self.opened: dict[frozenset[int], int] = {}  # connections between two processes so far
         self.incarnation: dict[tuple[int, int], int] = {}  # the latest of a follower to a leader
         self.count: dict[tuple[int, int, str], int] = {}  # sent over the open connection so far
         self.queue: dict[tuple[int, int, str], list[int]] = {}  # the numbers of what is in flight
-        self.over: dict[int, int] = {}  # to whom a follower opened its connection
+        self.over: dict[int, int] = {}  # the process to which a follower opened its connection
 
     def listen(self, names: dict[str, Any], note: Callable[[Transmission], None]) -> None:
         keys = [done(names, name) for name in ("connect", "send_to_leader", "send_to_follower")]
@@ -97,7 +96,7 @@ class Connections:
         return Transmission(m.name, carried(m), source, destination, self.incarnation[f, l], number)
 
     def settle(self, s: StateView) -> None:
-        """Whatever a step clears out of a channel, it clears from the front."""
+        """Forget what a step cleared out of a channel, which it always clears from the front."""
         for (f, l, way), queue in self.queue.items():
             left = len(s.to_leader[f][l]) if way == "up" else len(s.to_follower[f]) if self.over.get(f) == l else 0
             del queue[: len(queue) - left]
@@ -119,7 +118,7 @@ class Connections:
 
 
 class Datagrams:
-    """Messages without connections, numbered for each source and target."""
+    """Numbers datagrams, for each source and target."""
 
     def __init__(self) -> None:
         self.count: dict[tuple[int, int], int] = {}  # sent from one to the other so far
@@ -152,7 +151,7 @@ class Datagrams:
         return Transmission(m.name, carried(m), m.source, m.target, 0, number)
 
     def settle(self, s: StateView) -> None:
-        """What is lost is lost by never arriving, or by being overtaken."""
+        """Forget the datagrams that a received one overtook; others are only lost by never arriving."""
 
     def saved(self) -> FlightNumbers:
         return {"count": dict(self.count), "queue": list(self.queue)}

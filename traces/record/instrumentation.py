@@ -1,4 +1,4 @@
-"""What a world under observation uses of those that listen to it, and of a script that drives it.
+"""Define the interfaces through which an instrumented world uses its listeners and the script that drives it.
 
 The classes that fill these roles find their world by `traces/record/worlds.py`; a world knows the roles alone.
 """
@@ -21,14 +21,14 @@ Event = dict[str, Any]
 
 
 class ListensToHandlers(Protocol):
-    """Notes which handlers run and what they send (`traces/record/listener.py`).
+    """Records which handlers run and what they send (`traces/record/listener.py`).
 
     Attributes:
         names: the simulator's functions.
-        notes: what the handlers told their world.
-        posted: the slot of the message that was sent last; -1: none was.
-        numbers: of each datagram in flight, by slot, its place among all that was sent from its source to its target.
-        count: how many datagrams were sent so far, by source and target.
+        notes: the events that the handlers reported.
+        posted: the slot of the message that was sent last; -1 if none was.
+        numbers: for each datagram in flight, by slot, its place among all that was sent from its source to its target.
+        count: the number of datagrams sent so far, by source and target.
         dropped: what a lossy network lost when it was sent: follower, leader, whether to the leader, and its number.
         base, stride: where the slots of messages begin in a state, in bytes, and how far apart they are.
     """
@@ -43,14 +43,14 @@ class ListensToHandlers(Protocol):
     stride: int
 
     def transmission(self, m: MessageView) -> Transmission:
-        """A message that lies in the simulator's memory, with its number."""
+        """Return a message in the simulator's memory, with its number."""
 
 
 class ListensToSteps(ListensToHandlers, Protocol):
-    """Says what a simulator does in step words (`traces/record/simulated.py`).
+    """Translates what a simulator does into step words (`traces/record/simulated.py`).
 
     Attributes:
-        happens: takes the state and the word after each step.
+        happens: a function called with the state and the word after each step.
         lost: the datagrams that were dropped and would be in flight, each with its number.
     """
 
@@ -68,13 +68,13 @@ class ListensToEvents(Protocol):
     names: dict[str, Any]
 
     def note(self, s: StateView, event: str, **what: Any) -> None:
-        """Note an event."""
+        """Record an event."""
 
     def handler(self, name: str, begins: Callable[..., None]) -> None:
-        """Listen to one handler; `begins` notes what it is about."""
+        """Wrap one handler; `begins` records its arguments."""
 
     def delivered(self, s: StateView, m: MessageView) -> None:
-        """Note that a handler is given a message that was in flight."""
+        """Record that a handler receives a message that was in flight."""
 
 
 class Scripted(Protocol):
@@ -84,7 +84,7 @@ class Scripted(Protocol):
         model: the model whose steps the script takes.
         program: the simulator's program, and `names` its functions.
         state: the simulator's state.
-        abstraction: how the explorer would have that state.
+        abstraction: the translation of that state into the explorer's.
     """
 
     model: Model
@@ -95,7 +95,7 @@ class Scripted(Protocol):
 
     @property
     def listener(self) -> ListensToHandlers:
-        """What listens to it."""
+        """Return the listener of the simulator."""
 
     def schedule(self, faults: list[tuple[str, int, int]]) -> None:
         """Set the faults of this tick."""

@@ -1,4 +1,4 @@
-"""What traces ask of a world: how it is listened to, what it loses by itself, and how a script sets a step up."""
+"""Define what a world provides for traces: listening, losses of the network, and steps under a script."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["InstrumentedWorld", "Refused"]
 
 
 class Refused(Exception):
-    """Why a step cannot be set up."""
+    """The reason why a step cannot be prepared."""
 
 
 class InstrumentedWorld(ABC):
-    """A world under observation; `watched_as` in `traces/record/worlds.py` finds it.
+    """An instrumented world; `watched_as` in `traces/record/worlds.py` finds it.
 
     Attributes:
-        world: which one.
-        handlers: those of its protocols that are listened to; the process is the second parameter of each.
+        world: the world.
+        handlers: the handlers of its protocols that are recorded; the process is the second parameter of each.
     """
 
     world: ClassVar[World]
@@ -32,57 +32,57 @@ class InstrumentedWorld(ABC):
 
     @abstractmethod
     def flight(self) -> Flight:
-        """What numbers its messages in the explorer."""
+        """Return the object that numbers this world's messages in the explorer."""
 
     # --- the simulator, listened to ----------------------------------------------------------------
 
     @abstractmethod
     def listen(self, to: ListensToHandlers, names: dict[str, Any]) -> None:
-        """Note every message that a simulator sends; its functions are replaced."""
+        """Record every message that a simulator sends, by wrapping its functions."""
 
     @abstractmethod
     def transmission(self, to: ListensToHandlers, m: MessageView) -> Transmission:
-        """A message that lies in the simulator's memory, with its number."""
+        """Return a message in the simulator's memory, with its number."""
 
     # --- the simulator's events --------------------------------------------------------------------
 
     @abstractmethod
     def events(self, to: ListensToEvents) -> None:
-        """Note when its handlers run and why."""
+        """Record when the world's handlers run and why."""
 
     @abstractmethod
     def sent(self, s: StateView, m: MessageView) -> Event | None:
-        """What is said of a message that has been put into the heap; None: it is a notice of the network."""
+        """Return the event of a message that was put into the heap; None for a notice of the network."""
 
     @abstractmethod
     def why_dropped(self, to: ListensToEvents, s: StateView, p: int, q: int) -> str:
-        """Why a message of p to q was lost when it was sent."""
+        """Return why a message from p to q was lost when it was sent."""
 
     # --- a run that no script holds ----------------------------------------------------------------
 
     @abstractmethod
     def hear(self, to: ListensToSteps, names: dict[str, Any]) -> None:
-        """Note what the network loses by itself."""
+        """Record what the network loses by itself."""
 
     def room(self, flight: int) -> dict[str, int]:
-        """What a configuration has to say so that so many messages can be in flight; empty: nothing."""
+        """Return the configuration options that allow so many messages in flight; empty if none is needed."""
         return {}
 
     def as_sent(self, sent: Sequence[Transmission]) -> list[Transmission]:
-        """What was sent, as the explorer has it."""
+        """Return what was sent as the explorer records it."""
         return list(sent)
 
     # --- a script ----------------------------------------------------------------------------------
 
     def source(self, scripted: Scripted, word: StepWord) -> int:
-        """Who sent the message that a step is about, whose word does not say."""
+        """Return the sender of the message of a step whose word does not name it."""
         raise Refused("it is about no message")
 
     def set_up(self, scripted: Scripted, word: StepWord) -> Transmission | None:
-        """Set one thing up for the simulator's next tick; returns the message that is dropped, if one is.
+        """Prepare one step for the simulator's next tick; return the message that is dropped, if any.
 
         Raises:
-            Refused: it cannot be.
+            Refused: the step is not possible.
         """
         s, o = scripted.state, word.operands
         if word.kind == "abcast":

@@ -1,4 +1,4 @@
-"""What a long run has written, a JSON line each, read again by the run that goes on from it."""
+"""Read the JSON lines that a long run has written, so that a later run can resume it."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ T = TypeVar("T")
 
 
 class NotRead(ValueError):
-    """The file is not of such a run: one sentence says why."""
+    """The file is not of such a run; the message says why in one sentence."""
 
 
 def read_lines(kind: type[T], file: Path, what: str) -> list[T]:
-    """The lines of a file; none where there is none.
+    """Return the lines of a file as objects; empty if the file does not exist.
 
     Args:
-        kind: a dataclass of plain values, which a line is an object of.
-        what: a line is, as a sentence says it.
+        kind: a dataclass of plain values, one object per line.
+        file: the file.
+        what: what a line is, for error messages.
 
     Raises:
-        NotRead: it cannot be read, or a line is none; names it.
+        NotRead: the file cannot be read, or a line is no such object; the message names it.
     """
     try:
         lines = read_bytes(file, LARGEST).decode().splitlines()

@@ -1,4 +1,4 @@
-"""Listening to a simulator in the CPython world: which handlers run, and what they tell their world."""
+"""Listen to a simulator in CPython: which handlers run, and what they report to their world."""
 
 from __future__ import annotations
 
@@ -17,17 +17,15 @@ Call = tuple[str, tuple[int, ...]]  # a handler and the processes it was given
 
 
 class Listener:
-    """Notes what a simulator in the CPython world does: which handlers run, and what they say.
+    """Records what a simulator in the CPython world does: which handlers run, and what they report.
 
     Attributes:
-        notes: what the handlers told their world.
+        notes: the events that the handlers reported.
         calls: the handlers that ran, but for those called by others.
         received: the message that a handler was given last.
-        dropped: what a lossy network lost when it was sent: follower, leader, whether to the leader,
-            and its number.
-        crashed_inside: a handler was told to crash at one of its durable points.
-        numbers: of each datagram in flight, by slot, its place among all that was sent from its
-            source to its target.
+        dropped: what a lossy network lost when it was sent: follower, leader, whether to the leader, and its number.
+        crashed_inside: whether a handler crashed at one of its durable points.
+        numbers: for each datagram in flight, by slot, its place among all that was sent from its source to its target.
     """
 
     def __init__(self, names: dict[str, Any], cluster: TraceCluster) -> None:
@@ -37,7 +35,7 @@ class Listener:
         self.clear()
         self.numbers: dict[int, int] = {}
         self.count: dict[tuple[int, int], int] = {}
-        self.process = -1  # whose handler runs
+        self.process = -1  # the process whose handler runs
         self.posted = -1  # the slot of what was sent last
         layout = cluster.program.layout
         self.base, (self.stride,) = layout.strides(layout.fields["flight"])
@@ -50,7 +48,7 @@ class Listener:
         self.watched.listen(self, names)
 
     def clear(self) -> None:
-        """Begin to note anew."""
+        """Start recording afresh."""
         self.notes.clear()
         self.calls: list[Call] = []
         self.received: Transmission | None = None
@@ -58,7 +56,7 @@ class Listener:
         self.dropped: list[tuple[int, int, bool, int]] = []
 
     def handler(self, name: str, inner: Callable[..., Any]) -> Callable[..., Any]:
-        """A handler that is listened to."""
+        """Wrap a handler, so that its calls are recorded."""
 
         def handle(s: StateView, p: int, *rest: Any) -> Any:
             if self.process >= 0:
@@ -75,21 +73,21 @@ class Listener:
         return handle
 
     def begins(self, s: StateView, name: str, p: int, rest: tuple[Any, ...]) -> None:
-        """A handler begins."""
+        """Record that a handler begins, with its arguments and its message."""
         self.calls.append((name, (int(p), *(int(x) for x in rest if isinstance(x, int)))))
         for m in rest:
             if isinstance(m, MessageView):
                 self.received = self.transmission(m)
 
     def ends(self, s: StateView) -> None:
-        """A handler has ended."""
+        """Record that a handler has ended."""
 
     def transmission(self, m: MessageView) -> Transmission:
-        """A message that lies in the simulator's memory, with its number."""
+        """Return a message in the simulator's memory, with its number."""
         return self.watched.transmission(self, m)
 
     def poster(self, inner: Callable[..., int]) -> Callable[..., int]:
-        """`post`, listened to."""
+        """Wrap `post`, to record what is sent."""
 
         def post(s: StateView, *rest: Any) -> int:
             self.posted = inner(s, *rest)
@@ -98,7 +96,7 @@ class Listener:
         return post
 
     def durable(self, inner: Callable[..., bool]) -> Callable[..., bool]:
-        """`durable`, listened to."""
+        """Wrap `durable`, to record a crash within a step."""
 
         def durable(s: StateView, point: int) -> bool:
             crashes = inner(s, point)

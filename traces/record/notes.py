@@ -1,8 +1,8 @@
-"""What handlers tell their world, noted while it happens.
+"""Record what handlers report to their world.
 
-The notes come from the calls that handlers make (`accept`, `abdeliver`, `send`, ...), so they also
-tell what leaves no mark on the state, as a redelivery or a message that is lost when it is sent.
-The explorer's world and the simulator are listened to alike.
+The notes come from the calls that handlers make (`accept`, `abdeliver`, `send`, ...), so they also contain what leaves
+no mark on the state, such as a redelivery or a message that is lost when it is sent. The explorer's world and the
+simulator use the same notes.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __all__ = ["Notes"]
 
 
 class Notes:
-    """What happened since `clear`.
+    """The events since `clear`.
 
     Attributes:
-        sent, delivered, accepted, established, observed: in the order in which they happened.
-        abcast: the transaction that was abcast last; None: none was.
+        sent, delivered, accepted, established, observed: the events of each kind, in the order in which they happened.
+        abcast: the transaction that was abcast last; None if none was.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Notes:
     def step(
         self, number: int, word: StepWord, label: str, message: Transmission | None, state: dict[str, Any]
     ) -> Step:
-        """The step in which all this happened."""
+        """Return the step in which all this happened."""
         return Step(
             number,
             word,
@@ -59,16 +59,16 @@ class Notes:
         )
 
     def sends(self, m: Transmission) -> None:
-        """Note a message that was sent."""
+        """Record a message that was sent."""
         self.sent.append(m)
 
     def listen(self, names: dict[str, Any], txn: Record, leader: Callable[[StateView], int]) -> None:
-        """Note every call of the observed history in a program.
+        """Record every call of the observed history in a program.
 
         Args:
             names: the program in the CPython world; its functions are replaced.
             txn: the kind of its transactions.
-            leader: the process whose handler runs, which is not told when it is established.
+            leader: returns the process whose handler runs, which the call that establishes a leader does not name.
         """
         keys = [done(names, name) for name in ("abcast", "abdeliver", "accept", "establish")]
         abcast, abdeliver, accept, establish = (names[key] for key in keys)
@@ -94,13 +94,13 @@ class Notes:
         names.update(zip(keys, (on_abcast, on_abdeliver, on_accept, on_establish), strict=True))
 
     def listen_to(self, names: dict[str, Any], text: ProtocolSource) -> None:
-        """Note every observation that a protocol of somebody's own declares."""
+        """Record every observation that a user protocol declares."""
         for name, shown in text.observations.items():
             key = done(names, name)
             names[key] = self.noting(names[key], name, shown)
 
     def noting(self, observe: Callable[..., Any], name: str, shown: ObservationKind) -> Callable[..., Any]:
-        """An observation that is noted."""
+        """Wrap an observation, so that its calls are recorded."""
 
         def on_observation(s: StateView, *values: Any) -> Any:
             result = observe(s, *values)

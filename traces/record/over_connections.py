@@ -1,5 +1,4 @@
-"""The world of connections under observation: which end sent what over which connection, and how a script has an end
-take it, lose it, or learn of a loss."""
+"""Instrument the world of connections: who sent what over which connection, and scripted receipts and losses."""
 
 from __future__ import annotations
 
@@ -79,7 +78,7 @@ class OverConnections(InstrumentedWorld):
     # --- a run that no script holds ----------------------------------------------------------------
 
     def hear(self, to: ListensToSteps, names: dict[str, Any]) -> None:
-        """A connection that the schedule loses."""
+        """Record connections that the schedule loses."""
         lose_link, is_open = names["lose_link"], names["is_open"]
 
         def on_lose_link(s: StateView, f: int, l: int) -> None:
@@ -117,7 +116,7 @@ class OverConnections(InstrumentedWorld):
 
 
 def sender(to: ListensToHandlers, inner: Callable[..., None], up: bool) -> Callable[..., None]:
-    """`send_to_leader` or `send_to_follower`, listened to."""
+    """Wrap `send_to_leader` or `send_to_follower`, to record what is sent."""
 
     def send(s: StateView, p: int, *rest: Any) -> None:
         f, l = (p, s.leader[p]) if up else (rest[0], p)
@@ -139,7 +138,14 @@ def sender(to: ListensToHandlers, inner: Callable[..., None], up: bool) -> Calla
 
 
 def mail(scripted: Scripted, word: StepWord) -> Transmission | None:
-    """A message over a connection arrives, once or twice, or is lost."""
+    """Let a message over a connection arrive, once or twice, or lose it.
+
+    Returns:
+        The message that is lost, or None.
+
+    Raises:
+        Refused: there is no such message.
+    """
     s, row = scripted.state, word.row
     f, l, place = word.operands["follower"], word.operands["leader"], word.operands.get("place", 0)
     queue = scripted.abstraction.over(s, f, l, UP if row.message == "to_leader" else DOWN_WAY)
@@ -155,7 +161,11 @@ def mail(scripted: Scripted, word: StepWord) -> Transmission | None:
 
 
 def notice(scripted: Scripted, f: int, l: int, at_leader: bool) -> None:
-    """The notice of a loss arrives at one end."""
+    """Let the notice of a lost connection arrive at one end.
+
+    Raises:
+        Refused: no notice is in transit.
+    """
     s, way = scripted.state, NOTICE_UP if at_leader else NOTICE_DOWN
     for entry in scripted.abstraction.bag(s):
         m = entry.message
@@ -166,7 +176,14 @@ def notice(scripted: Scripted, f: int, l: int, at_leader: bool) -> None:
 
 
 def cut(scripted: Scripted, side: int) -> None:
-    """A partition cuts every way across, and heals."""
+    """Schedule a partition that cuts every link across, and heals.
+
+    Args:
+        side: the processes on one side without p0, as a mask.
+
+    Raises:
+        Refused: the mask contains p0, or an unknown process.
+    """
     nodes = range(scripted.model.configuration.nodes)
     if side & 1 or side >> len(nodes):
         raise Refused("a cut is named by its side without p0")

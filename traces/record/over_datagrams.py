@@ -1,5 +1,4 @@
-"""The world of datagrams under observation: what was sent in which order between two processes, and how a script has a
-process take one, lose one, or its timers fire."""
+"""Instrument the world of datagrams: the order of sending between two processes, and scripted receipts and timers."""
 
 from __future__ import annotations
 
@@ -66,7 +65,7 @@ class OverDatagrams(InstrumentedWorld):
     # --- a run that no script holds ----------------------------------------------------------------
 
     def hear(self, to: ListensToSteps, names: dict[str, Any]) -> None:
-        """A datagram that is lost when it is sent, or when it arrives: the explorer has it in flight still."""
+        """Record datagrams lost on sending or on arrival; the explorer still has them in flight."""
         key = done(names, "send")
         drop, send = names["drop"], names[key]
         sending = False
@@ -88,7 +87,7 @@ class OverDatagrams(InstrumentedWorld):
         return {"channel": flight} if flight > over_datagrams.IN_FLIGHT else {}
 
     def as_sent(self, sent: Sequence[Transmission]) -> list[Transmission]:
-        """One that was lost when it was sent was sent."""
+        """Return what was sent, including datagrams that were lost when they were sent."""
         return [replace(m, lost=False) for m in sent]
 
     # --- a script ----------------------------------------------------------------------------------
@@ -110,7 +109,14 @@ class OverDatagrams(InstrumentedWorld):
 
 
 def mail(scripted: Scripted, word: StepWord) -> Transmission | None:
-    """A datagram arrives, once or twice, or is lost. On an ordered network those that one overtakes are lost first."""
+    """Let a datagram arrive, once or twice, or lose it; on an ordered network, first lose those that it overtakes.
+
+    Returns:
+        The message that is lost, or None.
+
+    Raises:
+        Refused: there is no such message.
+    """
     s, row, names = scripted.state, word.row, scripted.names
     entry = entry_at(scripted, word)
     pair = (entry.message.source, entry.message.target)
@@ -135,10 +141,10 @@ def mail(scripted: Scripted, word: StepWord) -> Transmission | None:
 
 
 def entry_at(scripted: Scripted, word: StepWord) -> Entry:
-    """The datagram that a step is about.
+    """Return the datagram of a step.
 
     Raises:
-        Refused: there is none of these two processes there.
+        Refused: it does not exist, or is not between these two processes.
     """
     bag, o = scripted.abstraction.bag(scripted.state), word.operands
     if o["place"] >= len(bag):

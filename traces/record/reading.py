@@ -11,11 +11,12 @@ __all__ = ["strict_json"]
 
 
 def strict_json(data: bytes) -> Any:
-    """The value that a JSON text stands for, if it stands for one only: UTF-8, no name twice in an object, no
-    NaN or infinity, no half of a character.
+    """Parse a JSON text that has one meaning only.
+
+    It must be UTF-8, without a repeated name in an object, NaN, infinity, or half of a surrogate pair.
 
     Raises:
-        ValueError: it does not; a JSONDecodeError, which knows the line, where it is not JSON at all.
+        ValueError: the text is not of that form; a JSONDecodeError, which has the line, where it is not JSON at all.
     """
     try:
         text = data.decode()
@@ -33,10 +34,10 @@ def strict_json(data: bytes) -> Any:
 
 
 def without_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON.
+    """Return a JSON object as a dictionary.
 
     Raises:
-        ValueError: a name is there twice, and two readers would take different ones of its values.
+        ValueError: a name is repeated, so that two readers might take different values.
     """
     value = dict(pairs)
     if len(value) < len(pairs):
@@ -47,9 +48,10 @@ def without_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def finite(digits: str) -> float:
-    """
+    """Parse a float.
+
     Raises:
-        ValueError: the number is larger than any that a float holds.
+        ValueError: the number is too large for a float.
     """
     value = float(digits)
     if value in (float("inf"), float("-inf")):
@@ -58,8 +60,9 @@ def finite(digits: str) -> float:
 
 
 def refused(constant: str) -> Any:
-    """
+    """Refuse a constant that Python accepts and JSON does not have.
+
     Raises:
-        ValueError: always: these are Python's, and not JSON's.
+        ValueError: always.
     """
     raise ValueError(f"it has {constant}, which is not JSON")

@@ -1,4 +1,4 @@
-"""Running a schedule in the explorer's world, in CPython, and writing down what happened."""
+"""Run a schedule in the explorer's world, in CPython, and record what happened."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = ["Known", "Mark", "Runner", "StepFailed", "build_trace", "describe_wor
 
 
 class StepFailed(TraceError):
-    """A step meets a run-time error: it has no successor.
+    """A step meets a run-time error, so that it has no successor.
 
     Attributes:
-        step: it; the state after it is the one before it.
+        step: the step; the state after it is the one before it.
         failure: the error.
     """
 
@@ -39,12 +39,12 @@ class StepFailed(TraceError):
 
 @dataclass(frozen=True)
 class Mark:
-    """Where a run stands, to go on from there again.
+    """A point of a run from which it can be continued again.
 
     Attributes:
-        state, before: the bytes of the states after and before the last step, scratch included.
-        taken: how many steps were taken.
-        flight: the numbers of what is in flight.
+        state, before: the bytes of the states after and before the last step, scratch fields included.
+        taken: the number of steps taken.
+        flight: the numbers of the messages in flight.
     """
 
     state: bytes
@@ -55,10 +55,10 @@ class Mark:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of where a run stands, for the several steps that are taken from there.
+    """Facts about the point that a run has reached, shared by the several steps that are taken from there.
 
     Attributes:
-        possible: the steps possible there, as `Runner.possible` says.
+        possible: the steps possible there, as from `Runner.possible`.
         state: the state, as JSON.
     """
 
@@ -67,7 +67,7 @@ class Known:
 
 
 class Runner:
-    """A run in the explorer's world that notes what each step does."""
+    """A run in the explorer's world that records what each step does."""
 
     def __init__(self, model: Model) -> None:
         program = model.program
@@ -85,18 +85,18 @@ class Runner:
         self.taken = 0
 
     def mark(self) -> Mark:
-        """Where the run stands now."""
+        """Return a mark of the current point of the run."""
         return Mark(bytes(self.state.buffer), bytes(self.before.buffer), self.taken, self.flight.saved())
 
     def go_to(self, mark: Mark) -> None:
-        """Stand where this run, or another of the same model, stood when the mark was made."""
+        """Return to the point at which this run, or another of the same model, made a mark."""
         self.state, self.before = (StateView(self.layout, data) for data in (mark.state, mark.before))
         self.taken = mark.taken
         self.notes.clear()
         self.flight.restore(mark.flight)
 
     def possible(self) -> list[int]:
-        """The steps possible now, without their choices."""
+        """Return the step words that are possible now, without their choices."""
         out = [0] * (self.model.most_steps + 1)
         self.names["enabled"](self.state, out)
         return out[1 : out[0] + 1]
@@ -106,7 +106,7 @@ class Runner:
 
         Args:
             word: it, with its choice.
-            known: of where the run stands; None: nothing.
+            known: what is known of the state before the step, which saves work; None for nothing.
 
         Raises:
             StepFailed: it meets a run-time error.
@@ -140,7 +140,7 @@ class Runner:
         return self.notes.step(number, parts, label, message, written)
 
     def failed(self, number: int, parts: StepWord, message: Transmission | None, error: Exception) -> StepFailed:
-        """What is known of a step that meets a run-time error: nothing that it did is kept."""
+        """Return the exception for a step that meets a run-time error; the step keeps no effects."""
         label = label_of(self.model.program, parts, self.state.steps)
         self.state = self.before
         nothing: tuple[Any, ...] = ()
@@ -152,33 +152,38 @@ class Runner:
         return StepFailed(sentence, step, failure_of(self.model, error, STEP))
 
     def failure_here(self, by_author: bool, judged: Sequence[Property] | None = None) -> Failure | None:
-        """The run-time error that is met where the run ends, beside those of steps; None: there is none.
+        """Return a run-time error that is met where the run ends, without those of further steps, or None.
 
         Args:
-            judged: the properties in evaluating which it may be met; None: all that there are.
+            by_author: True for errors of the author, False for capacities.
+            judged: the properties to evaluate; None for all.
         """
         before = self.before if self.taken else None
         asked = evaluated(self.model) if judged is None else judged
         return met_here(self.model, self.names, self.state, before, asked, by_author)
 
     def keeps(self, p: Property) -> bool:
-        """Whether the state, or the step just taken, keeps a property."""
+        """Return whether the state, or the step just taken, satisfies a property."""
         return bool(keeps(p, self.names, self.state, self.before if self.taken else None))
 
     def meets(self, p: Property) -> bool:
-        """Whether the state, or the step just taken, meets the premise of a property."""
+        """Return whether the state, or the step just taken, meets the premise of a property."""
         return bool(meets(p, self.names, self.state, self.before if self.taken else None))
 
 
 def evaluated(model: Model) -> list[Property]:
-    """The properties in evaluating which a run may meet an error, those that are judged by default first."""
+    """Return the properties whose evaluation may meet an error in a run, those checked by default first."""
     c = model.configuration
     known = [p for p in properties_of(c.protocol) if p.judges(c.protocol) and (c.passes or not p.passes)]
     return sorted(known, key=lambda p: not p.default)
 
 
 def label_of(program: Program, word: StepWord, entered: int) -> str:
-    """What a step is called: those of the paper's steps that it entered, a bit each, or what else it is."""
+    """Return the label of a step: the paper's steps that it entered, and what else it is.
+
+    Args:
+        entered: the steps entered, one bit each.
+    """
     named = [name for k, name in enumerate(program.steps) if entered >> k & 1]
     if named and word.row.receives:
         return ", ".join(named)
@@ -186,7 +191,7 @@ def label_of(program: Program, word: StepWord, entered: int) -> str:
 
 
 def called(program: Program, word: StepWord) -> str:
-    """What a step is called where the paper's steps do not say."""
+    """Return the name of a step apart from the paper's steps."""
     if word.base is not word:
         return f"{word.row.called} ({called(program, word.base)})"
     own = program.changes if word.row.by else program.actions
@@ -194,20 +199,20 @@ def called(program: Program, word: StepWord) -> str:
 
 
 def describe_word(word: StepWord) -> str:
-    """A step word in one phrase, its operands named."""
+    """Return a step word as a phrase with named operands."""
     return f"{word.kind}({', '.join(f'{k}={v}' for k, v in word.operands.items())})"
 
 
 def failing_trace(
     model: Model, words: Sequence[int], by_author: bool, judged: Sequence[Property] | None = None
 ) -> Trace:
-    """Run a schedule that ends in a run-time error, and note what happens.
+    """Run a schedule that ends in a run-time error, and record its events.
 
     Args:
-        model: what to run.
+        model: the model to run.
         words: the steps, each with its choice; the last may be the one that meets the error.
         by_author: whether the error is of the author, or a capacity is too small.
-        judged: the properties in evaluating which it may be met; None: all that there are.
+        judged: the properties in evaluating which it may be met; None for all that there are.
 
     Raises:
         TraceError: a step is not possible where it stands, or there is no such error at the end.
@@ -239,12 +244,12 @@ def failing_trace(
 
 
 def build_trace(model: Model, prop: Property | None, words: Sequence[int]) -> Trace:
-    """Run a schedule from the initial state and note what happens.
+    """Run a schedule from the initial state and record its events.
 
     Args:
-        model: what to run.
-        prop: the property that its last step is said to break (`verify` checks that it does);
-            None for any other run.
+        model: the model to run.
+        prop: the property that its last step is claimed to violate (`verify` checks that it does); None for any other
+            run.
         words: the steps, each with its choice.
 
     Raises:

@@ -1,13 +1,12 @@
-"""A simulated run as an ordinary trace.
+"""Convert a simulated run to an ordinary trace.
 
-The simulator runs by itself, in the CPython world, and is listened to. What happens in it is said in
-the explorer's step words, one for every handler that runs and for every connection that is lost; the
-explorer's world takes each step at once, and its state must equal the simulator's, abstracted. So a
-run of the simulator can be explained, minimised, exported and replayed like any counterexample, and
-every one that becomes a trace holds the two worlds against each other.
+The simulator runs by itself in CPython, with listeners. What happens is translated to the explorer's step words, one
+for every handler that runs and every connection that is lost. The explorer takes each step at once, and its state must
+equal the simulator's, abstracted. So a run of the simulator can be explained, minimised, exported and replayed like any
+counterexample, and each such trace compares the two worlds.
 
-A datagram that the simulator drops is, to the explorer, one that never arrives: it stays in flight, and
-on an ordered network until a later one arrives.
+A datagram that the simulator drops is, for the explorer, one that never arrives: it stays in flight, and on an ordered
+network until a later one arrives.
 """
 
 from __future__ import annotations
@@ -47,14 +46,14 @@ Key = tuple[int, int, bool, int, int]  # a message: follower, leader, whether to
 
 
 class TooLarge(TraceError):
-    """A run is larger than any configuration: a shorter part of it may not be."""
+    """A run is larger than any configuration allows; a shorter part of it may fit."""
 
 
 class StepListener(Listener):
-    """Says what a simulator does in step words.
+    """Translates what a simulator does into step words.
 
     Attributes:
-        happens: given the state and the word after each.
+        happens: a function called with the state and the word after each step.
         place: the place at which the explorer has a message that was received.
         lost: the datagrams that were dropped and would be in flight, each with its number.
         receipts: how often each message over a connection was received.
@@ -69,7 +68,7 @@ class StepListener(Listener):
         self.again: set[Key] = set()
         self.lost: list[Datagram] = []
         self.word: StepWord | None = None
-        self.voters = 0  # that have yet to follow the leader whom they elect, all in one step
+        self.voters = 0  # those that have yet to follow the leader that they elect, all in one step
         self.notes_down = not cluster.parts_of.text.keeps_down
         if self.notes_down:
             names["went_down"] = self.went_down(names["went_down"])
@@ -89,7 +88,7 @@ class StepListener(Listener):
         self.happens(s, replace(self.word, choice=s.choice if s.choices > 1 else 0))
 
     def went_down(self, inner: Callable[[StateView, int], None]) -> Callable[[StateView, int], None]:
-        """`went_down`, with which a crash of a user protocol's process ends: it may start again in the same step."""
+        """Wrap `went_down`, which ends a crash in a user protocol; the process may restart in the same step."""
 
         def went(s: StateView, p: int) -> None:
             if self.process >= 0:  # within another step, which tells of it
@@ -106,7 +105,7 @@ class StepListener(Listener):
         return went
 
     def said(self, s: StateView, name: str, p: int, rest: tuple[Any, ...]) -> StepWord | None:
-        """The step that a handler takes, but for its choice; None: it is none."""
+        """Return the step word of a handler call without its choice, or None if the call is no step."""
         m = self.received
         if name in ("receive_as_leader", "receive_as_follower"):
             assert m is not None
@@ -161,17 +160,19 @@ def played(
 
 
 def configuration_of(run: Run) -> Configuration:
-    """A configuration large enough for what happens in a run.
+    """Return a configuration large enough for a run.
 
     Raises:
-        TraceError: there is none that large.
+        TraceError: no configuration is large enough.
     """
     return measured(run, run.rounds)[0]
 
 
 def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
-    """A configuration large enough for a run up to a tick, and of which messages a copy is received.
-    Of more proposals than a configuration can have, those count that are abcast."""
+    """Return a configuration large enough for a run up to a tick, and the messages of which a copy is received.
+
+    If there are more proposals than a configuration allows, only those that are abcast count.
+    """
     spent = dict.fromkeys(BUDGETS, 0)
     flight = abcasts = 0
     lost: list[Datagram] = []
@@ -226,15 +227,15 @@ def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
 
 
 class _Broken(Exception):
-    """The property is broken: the trace ends."""
+    """The property is violated, so that the trace ends."""
 
 
 class Followed:
-    """A run that is taken along in the explorer's world, step by step.
+    """A run that the explorer's world follows step by step.
 
     Attributes:
-        steps: so far.
-        late: what is lost in the simulator, and in the explorer in flight yet.
+        steps: the steps so far.
+        late: messages lost in the simulator that the explorer still has in flight.
     """
 
     def __init__(self, model: Model, cluster: TraceCluster, again: set[Key], prop: Property | None) -> None:
@@ -246,13 +247,14 @@ class Followed:
         self.late: list[tuple[bool, Transmission]] = []
 
     def seen(self, s: StateView) -> JsonState:
-        """The simulator's state, as the explorer would have it."""
+        """Return the simulator's state in the explorer's schema."""
         return self.abstraction.state(s, self.spent)
 
     def begun(self, words: StepListener, s: StateView) -> None:
-        """
+        """Compare the initial states of the two worlds.
+
         Raises:
-            TraceError: the two worlds begin otherwise.
+            TraceError: they differ.
         """
         self.words = self.abstraction.words = words
         words.again = self.again
@@ -263,7 +265,7 @@ class Followed:
         """Take a step.
 
         Raises:
-            _Broken: the property is, by this step.
+            _Broken: the step violates the property.
         """
         if budget := self.model.spends(word.row, word.operands.get("which", 0)):
             self.spent[budget] = self.spent.get(budget, 0) + 1
@@ -273,7 +275,7 @@ class Followed:
         return self.steps[-1]
 
     def drop_late(self) -> JsonState:
-        """Drop what can be dropped by now; the state without what cannot."""
+        """Drop lost messages that the explorer can drop by now; return the state without those that it cannot."""
         for up, m in self.late[:]:
             word = drop_word(self.runner, up, m)
             if word is None or word.word in self.runner.possible():
@@ -290,10 +292,11 @@ class Followed:
         return state
 
     def happens(self, s: StateView, word: StepWord) -> None:
-        """What the simulator did, and its state after it.
+        """Take the simulator's step in the explorer too, and compare the states.
 
         Raises:
             TraceError: the two worlds differ.
+            _Broken: the step violates the property.
         """
         words, step = self.words, self.take(word)
         where = f"step {step.number} (tick {s.moment})"
@@ -306,14 +309,16 @@ class Followed:
 
 
 def simulated_trace(run: Run, prop: Property | None = None, until: int | None = None) -> Trace:
-    """What happens in a run, as a trace; up to the event that breaks a property, if one is given.
+    """Return a run as a trace; if a property is given, up to the step that violates it.
 
     Args:
-        until: the tick before which it ends; the run's end if not given.
+        run: the run.
+        prop: the property that the run violates.
+        until: the tick before which the trace ends; by default the end of the run.
 
     Raises:
         TooLarge: the run is too large for any configuration.
-        TraceError: it does not break the property, or the two worlds differ, by step and field.
+        TraceError: the run does not violate the property, or the two worlds differ, by step and field.
     """
     end = run.rounds if until is None else until
     configuration, again = measured(run, end)
@@ -332,8 +337,10 @@ def simulated_trace(run: Run, prop: Property | None = None, until: int | None = 
 
 
 def drop_word(runner: Runner, up: bool, m: Transmission) -> StepWord | None:
-    """The step that drops a message; None: it is in flight no longer. The explorer drops what is on
-    its way to a process that does not lead when that begins to."""
+    """Return the step word that drops a message, or None if it is no longer in flight.
+
+    The explorer itself drops what is in transit to a process that begins to lead.
+    """
     f, l = (m.source, m.destination) if up else (m.destination, m.source)
     flight = runner.flight
     assert isinstance(flight, Connections)
@@ -345,12 +352,13 @@ def drop_word(runner: Runner, up: bool, m: Transmission) -> StepWord | None:
 
 
 class Running(Abstraction):
-    """Sees states of a run that no script holds: a copy that is never taken is on its way no longer, and
-    a datagram that was lost still is.
+    """Maps states of a run without a script to the explorer's schema.
+
+    A copy that is never received does not count as in flight, and a datagram that was lost does.
 
     Attributes:
         again: the messages of which a copy is received later.
-        words: what listens to the run.
+        words: the listener of the run.
     """
 
     words: StepListener
@@ -372,16 +380,16 @@ class Running(Abstraction):
 
 
 def overtaken(lost: Datagram, m: Transmission) -> bool:
-    """Whether a datagram was sent the same way as m, and before it."""
+    """Return whether a datagram was sent between the same two processes as m, and before it."""
     number, x = lost
     return (x["source"], x["target"]) == (m.source, m.destination) and number < m.number
 
 
 def place_of(runner: Runner, up: bool, m: Transmission) -> int:
-    """Where the explorer has a message.
+    """Return the place at which the explorer has a message.
 
     Raises:
-        TraceError: nowhere.
+        TraceError: the explorer does not have it.
     """
     flight = runner.flight
     try:
@@ -397,7 +405,7 @@ def place_of(runner: Runner, up: bool, m: Transmission) -> int:
 
 
 def said_by(words: StepListener) -> dict[str, Any]:
-    """What the simulator's handlers did in an event; a datagram lost when it was sent was sent."""
+    """Return what the simulator's handlers did in an event; a datagram lost when it was sent counts as sent."""
     notes = words.notes
     sent = words.watched.as_sent(notes.sent)
     return {
@@ -412,7 +420,7 @@ def said_by(words: StepListener) -> dict[str, Any]:
 
 
 def said_by_explorer(step: Step) -> dict[str, Any]:
-    """The same of the explorer."""
+    """Return what the explorer's step did, in the form of `said_by`."""
     whole = step.as_dict()
     return {
         name: whole[name] for name in ("message", "abcast", "sent", "delivered", "accepted", "established", "observed")

@@ -1,9 +1,8 @@
-"""A trace: a schedule, and everything that happened when it was run in the explorer's world.
+"""Define traces: a schedule, and everything that happened when it was run in the explorer's world.
 
-The words of a schedule are enough to run it again; what they did is written down beside them, so
-that a trace can be read, drawn and exported without running anything, and so that `verify` can
-hold the one against the other. A trace ends where its property breaks; one without a property is
-a witness or a plain run.
+The step words of a schedule are enough to run it again. Their effects are recorded too, so that a trace can be read,
+drawn and exported without running anything, and so that `verify` can compare both. A trace ends where its property is
+violated; one without a property is a witness or a plain run.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ FORMAT = "zabcheck-trace"
 VERSION = 4  # what is read
 MEETS = 4  # what is written of a run that puts a property to the test
 FAILS = 3  # of one that ends in a run-time error
-WAITS = 2  # of one in which somebody waits for ever
+WAITS = 2  # of a trace in which a process starves
 PLAIN = 1  # of any other, so that those who read no more can read it
 
 JsonState = dict[str, Any]  # a state as JSON: field name -> value
@@ -36,7 +35,7 @@ JsonTxn = dict[str, int]  # a transaction: epoch, counter, value
 
 
 class TraceError(Exception):
-    """A trace cannot be read or written, or is not what the run gives: one sentence says why."""
+    """A trace cannot be read or written, or differs from its run; the message says why in one sentence."""
 
 
 # --- step words --------------------------------------------------------------------------------
@@ -44,7 +43,7 @@ class TraceError(Exception):
 
 @dataclass(frozen=True)
 class StepWord:
-    """A step word, taken apart: its kind, its operands by name, and the alternative chosen."""
+    """A step word in parts: its kind, its operands by name, and the chosen alternative."""
 
     kind: str
     operands: Mapping[str, int]
@@ -52,10 +51,10 @@ class StepWord:
 
     @staticmethod
     def of(word: int) -> StepWord:
-        """The parts of a word.
+        """Return the parts of a word.
 
         Raises:
-            TraceError: the word has a kind that there is not.
+            TraceError: there is no such kind of step.
         """
         found = NUMBERED.get((word >> 24) & 255)
         if found is None:
@@ -66,7 +65,7 @@ class StepWord:
 
     @property
     def row(self) -> StepKind:
-        """All there is to know of its kind."""
+        """Return the table row of the step's kind."""
         return KINDS[self.kind]
 
     @property
@@ -76,7 +75,7 @@ class StepWord:
 
     @property
     def base(self) -> StepWord:
-        """The step that this one breaks off; of any other the step itself."""
+        """Return the step that this one breaks off; for any other step, the step itself."""
         o = self.operands
         if self.row.inside:
             row = KINDS[self.row.inside]
@@ -88,23 +87,23 @@ class StepWord:
 
     @property
     def process(self) -> int | None:
-        """The process that takes the step; None where none does."""
+        """Return the process that takes the step, or None."""
         return None if self.row.by else next(iter(self.operands.values()))
 
 
 def text_of(protocol: str) -> str:
-    """The digest of a protocol's source; empty: it changes with releases only."""
+    """Return the digest of a protocol's source; empty for one that changes only with releases of zabcheck."""
     return PROTOCOLS[protocol].text.digest
 
 
 def model_of(configuration: Configuration) -> Model:
-    """The model of a configuration; reading a file and verifying it need the same one."""
+    """Return the model of a configuration, cached, since reading a file and verifying it need the same one."""
     return _model(configuration, text_of(configuration.protocol))
 
 
 @lru_cache(maxsize=8)
 def _model(configuration: Configuration, text: str) -> Model:
-    """The same, of the text of a digest."""
+    """Return the model of a configuration, cached by the digest of its source too."""
     return Model(configuration)
 
 
@@ -113,18 +112,18 @@ def _model(configuration: Configuration, text: str) -> Model:
 
 @dataclass(frozen=True)
 class Transmission:
-    """A message on its way.
+    """A message in flight.
 
     Attributes:
         kind: its name (`ACK_E`).
-        fields: what it carries, as JSON.
+        fields: its other fields, as JSON.
         source, destination: the processes.
-        connection: which of the two processes' connections it belongs to, whoever opened it, the
-            first being 1; 0: it is a datagram.
-        number: its place among all that was sent over that connection in its direction, from 1 (a
-            process that leads has two channels with itself, and each is counted by itself); of a
-            datagram, its place among all that was sent from its source to its destination.
-        lost: it was sent into a connection that is not open; then its number is 0.
+        connection: the number of the connection among those between the two processes, whoever opened it, from 1; 0 for
+            a datagram.
+        number: its place among all that was sent over that connection in its direction, from 1 (a process that leads
+            has two channels with itself, each counted by itself); for a datagram, its place among all that was sent
+            from its source to its destination.
+        lost: whether it was sent into a connection that is not open; then its number is 0.
     """
 
     kind: str
@@ -164,12 +163,12 @@ class Establishment:
 
 @dataclass(frozen=True)
 class Observation:
-    """What a process showed the outside, by the protocol's own words.
+    """An observation by the protocol: what a process showed the outside.
 
     Attributes:
-        name: the observation's.
-        process: who showed it; None: it is of no process.
-        fields: what else it says, as JSON.
+        name: the name of the observation.
+        process: who showed it; None if it is of no process.
+        fields: its other fields, as JSON.
     """
 
     name: str
@@ -183,12 +182,12 @@ class Step:
 
     Attributes:
         number: its place in the schedule, from 1.
-        word: which step it is.
-        label: the paper's steps it entered, or what else it is called.
-        process: who took it; None: no process did.
-        message: what was received, or dropped.
+        word: the step word, in parts.
+        label: the paper's steps that it entered, or what else it is called.
+        process: who took it; None if no process did.
+        message: the message that was received, or dropped.
         abcast: the transaction that was abcast.
-        sent, delivered, accepted, established, observed: in the order in which they happened.
+        sent, delivered, accepted, established, observed: the events in it, in the order in which they happened.
         state: the state after it.
     """
 
@@ -214,7 +213,8 @@ class Step:
         return out
 
 
-# What a notebook shows of a trace: whoever draws adds how, since pictures stand on traces and not the other way round.
+# How a notebook shows a trace: drawing modules add a function, since pictures depend on traces and not the other way
+# round.
 DRAWN: list[Callable[[Trace], str]] = []
 
 
@@ -225,16 +225,17 @@ class Trace:
     Attributes:
         configuration: what was run.
         property_name: the property that the last step breaks; empty for any other run.
-        statement, source: the paper's words for it, and where it says them.
+        statement, source: the property in the paper's words, and where the paper states it.
         initial: the state before any step.
         steps: the steps, in order.
         tool: the version of zabcheck that wrote it.
-        lasso: that somebody waits for ever in it; None: it is not said.
-        failure: the run-time error in which it ends; None: it ends in none. A step that meets one changes nothing: the
-            state after it is the one before it.
-        request: of which it is an answer, as JSON (`checker/requests/kinds.py`); None: not known. No part of the run.
-        premise_of: the property whose premise the last step is the first to meet; empty: it is not said.
-            The statement and the source are then of this one.
+        lasso: the process that starves in it, and from when on; None if the trace claims no starvation.
+        failure: the run-time error in which it ends; None if it ends in none. A step that meets one changes nothing:
+            the state after it is the one before it.
+        request: the request that it answers, as JSON (`checker/requests/kinds.py`); None if not known. It is no part of
+            the run.
+        premise_of: the property whose premise the last step is the first to meet; empty if the trace names none. The
+            statement and the source are then of this property.
     """
 
     configuration: Configuration
@@ -250,7 +251,7 @@ class Trace:
     premise_of: str = ""
 
     def __repr__(self) -> str:
-        """One line: what the run shows, after how many steps, and of which protocol."""
+        """Return one line: what the run shows, after how many steps, and of which protocol."""
         c, count = self.configuration, len(self.steps)
         steps = "1 step" if count == 1 else f"{count} steps"
         said = f"a run of {steps}"
@@ -263,7 +264,7 @@ class Trace:
         return f"<Trace: {said}; {c.protocol}{f' with {c.variant}' if c.variant else ''}, {c.nodes} processes>"
 
     def _repr_html_(self) -> str | None:
-        """The picture, for a notebook; None: nothing that draws is loaded, and the line above is shown."""
+        """Return the picture for a notebook; None if no drawing code is loaded, so that the text form is shown."""
         return DRAWN[-1](self) if DRAWN else None
 
     @property
@@ -272,17 +273,17 @@ class Trace:
 
     @property
     def schedule(self) -> tuple[int, ...]:
-        """The schedule."""
+        """Return the schedule as step words."""
         return tuple(step.word.word for step in self.steps)
 
     @property
     def states(self) -> list[JsonState]:
-        """The states, the initial one first: state k is the one after step k."""
+        """Return the states, the initial one first: state k is the one after step k."""
         return [self.initial, *(step.state for step in self.steps)]
 
     @property
     def version(self) -> int:
-        """The version that its file has: the oldest that says all that it says."""
+        """Return the version of the trace's file: the oldest that has all its fields."""
         if self.premise_of:
             return MEETS
         return FAILS if self.failure is not None else PLAIN if self.lasso is None else WAITS

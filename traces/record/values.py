@@ -1,9 +1,8 @@
-"""States and their values as JSON, and back.
+"""Convert states and their values to JSON and back.
 
-A state is written with every field of the schema but scratch, by name: axes as nested lists,
-records as objects, sets as sorted lists, sequences as lists, messages as objects with their `kind`
-first, then what the world wrote on them, then what they carry. A bag is a list too, in an order of
-its own (`in_order`), so that equal states are written alike.
+A state is written with every field of the schema but step annotations, by name: axes as nested lists, records as
+objects, sets as sorted lists, sequences as lists, messages as objects with their `kind` first, then the world's fields,
+then their own. A bag is a list too, in an order of its own (`in_order`), so that equal states are written alike.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Writer = Callable[[bytearray, int], Any]  # a value that lies in these bytes at 
 
 
 def value_json(kind: Kind, value: Any) -> Any:
-    """A value of the CPython world as JSON."""
+    """Convert a value of the CPython world to JSON."""
     if isinstance(kind, Bool):
         return bool(value)
     if isinstance(kind, Int):
@@ -45,33 +44,33 @@ def value_json(kind: Kind, value: Any) -> Any:
 
 
 def in_order(bag: Iterable[Any]) -> list[Any]:
-    """The elements of a bag in the order in which they are written: that of their own texts."""
+    """Return the elements of a bag in the order in which they are written: that of their JSON texts."""
     held = list(bag)
     return sorted(held, key=json.dumps) if len(held) > 1 else held
 
 
 def message_json(m: MessageView) -> dict[str, Any]:
-    """A message: its kind, its envelope and what it carries."""
+    """Return a message as JSON: its kind, its envelope and its fields."""
     envelope = {name: value_json(kind, getattr(m, name)) for name, kind in m.union.envelope.items()}
     return {"kind": m.name, **envelope, **carried(m)}
 
 
 def carried(m: MessageView) -> dict[str, Any]:
-    """What a message carries, as JSON."""
+    """Return the fields of a message as JSON."""
     return {name: value_json(kind, getattr(m, name)) for name, kind in m.union.named(m.name).fields.items()}
 
 
 def message_said(m: MessageView) -> dict[str, Any]:
-    """A message without what the world wrote on it."""
+    """Return a message as JSON without its envelope."""
     return {"kind": m.name, **carried(m)}
 
 
 def state_json(s: StateView, other: StateView | None = None, known: JsonState | None = None) -> JsonState:
-    """Every field of a state but scratch, as JSON.
+    """Return the fields of a state as JSON, except scratch fields.
 
     Args:
-        other, known: another state of the model, and what this function says of it. What both have in common is not
-            written anew: it is the same objects, which nobody changes.
+        other, known: another state of the model, and the result of this function for it. Values that both states share
+            are not converted again: the result has the same objects, which must not be changed.
     """
     buffer = s.buffer
     if other is None or known is None:
@@ -85,7 +84,7 @@ def state_json(s: StateView, other: StateView | None = None, known: JsonState | 
 
 
 def field_json(s: StateView, name: str) -> Any:
-    """A field of a state as JSON, over all its axes."""
+    """Return a field of a state as JSON, over all its axes."""
     return field_writer(s.layout, name)(s.buffer)
 
 
@@ -96,7 +95,7 @@ WRITERS: WeakKeyDictionary[Layout, dict[str, tuple[Callable[[bytearray], Any], s
 
 
 def writers(layout: Layout) -> dict[str, tuple[Callable[[bytearray], Any], slice]]:
-    """What writes each field that lasts of a state, and where the bytes of that field are."""
+    """Return, by name, the writer of each field but step annotations, and the slice of its bytes."""
     found = WRITERS.get(layout)
     if found is None:
         found = WRITERS[layout] = {
@@ -108,13 +107,13 @@ def writers(layout: Layout) -> dict[str, tuple[Callable[[bytearray], Any], slice
 
 
 def field_writer(layout: Layout, name: str) -> Callable[[bytearray], Any]:
-    """What writes a field of a state, over all its axes."""
+    """Return the function that writes a field of a state as JSON, over all its axes."""
     field, base, sizes, strides = layout.places[name]
     return over_axes(base, sizes, strides, field.kind, name)
 
 
 def place_of(layout: Layout, name: str) -> slice:
-    """Where the bytes of a field are, over all its axes, and perhaps those of others between them."""
+    """Return the slice of bytes that contains a field over all its axes, and perhaps bytes of others in between."""
     field, base, sizes, strides = layout.places[name]
     if 0 in sizes:
         return slice(base, base)
@@ -125,7 +124,7 @@ def place_of(layout: Layout, name: str) -> slice:
 def over_axes(
     base: int, sizes: tuple[int, ...], strides: tuple[int, ...], kind: Kind, label: str
 ) -> Callable[[bytearray], Any]:
-    """What writes a field over its axes."""
+    """Return the function that writes a field over its axes."""
     one = writer(kind, label)
     if not sizes:
         return lambda buffer: one(buffer, base)
@@ -141,7 +140,7 @@ def over_axes(
 
 
 def row_of_bytes(places: range, kind: Kind) -> Callable[[bytearray], Any] | None:
-    """What writes values that have a byte each, all of them at once: most fields have such. None: they have more."""
+    """Return the function that writes a row of values of one byte each at once; None for larger values."""
     if not isinstance(kind, Int) or kind.size != 1:
         return None
     least, row = kind.lo, slice(places.start, places.stop, places.step)
@@ -151,10 +150,11 @@ def row_of_bytes(places: range, kind: Kind) -> Callable[[bytearray], Any] | None
 
 
 def writer(kind: Kind, label: str) -> Writer:
-    """What writes a value of a kind.
+    """Return the function that writes a value of a kind.
 
     Args:
-        label: what is called by its name where a sequence claims to be longer than it can be.
+        kind: the kind.
+        label: the name used in the error for a sequence longer than its bound.
     """
     if isinstance(kind, Int):
         return partial(write_int, kind.size, kind.lo, isinstance(kind, Bool))
@@ -222,7 +222,7 @@ def write_message(
 
 
 def state_of(layout: Layout, raw: Mapping[str, Any]) -> StateView:
-    """The state that JSON stands for; scratch is zero. It is of the schema (`check_state`)."""
+    """Return the state of a JSON object that `check_state` has accepted; step annotations are zero."""
     s = StateView(layout)
     for name, value in raw.items():
         for index, at in layout.elements(name):
@@ -235,7 +235,7 @@ def state_of(layout: Layout, raw: Mapping[str, Any]) -> StateView:
 
 
 def value_bytes(kind: Kind, value: Any) -> bytes:
-    """A value from JSON, as it lies in a state."""
+    """Encode a JSON value as bytes of a state."""
     if isinstance(kind, Int):
         return (int(value) - kind.lo).to_bytes(kind.size, "little")
     if isinstance(kind, Record):
@@ -252,7 +252,7 @@ def value_bytes(kind: Kind, value: Any) -> bytes:
 
 
 def message_bytes(union: MessageUnion, value: Mapping[str, Any]) -> bytes:
-    """A message from JSON, as it lies in a state; an envelope that is not given is nobody's."""
+    """Encode a JSON message as bytes of a state; a missing envelope field is nobody's."""
     name = value["kind"]
     out = bytearray(union.size)
     out[0] = union.tag(name)

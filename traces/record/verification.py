@@ -1,4 +1,4 @@
-"""Holding a trace against the run of its schedule."""
+"""Verify a trace against a run of its schedule."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ RUN = "the run gives"
 
 
 def verify(trace: Trace) -> None:
-    """Run the schedule again and compare everything; check that the property breaks at the last
-    step and not before, or its premise is met there first, and that the lasso, if it has one, is one.
+    """Run the schedule again, compare everything, and check the property, premise and lasso of the trace.
+
+    The property must be violated, or its premise met, at the last step and not before.
 
     Raises:
         TraceError: the first difference, by step and field.
@@ -60,7 +61,8 @@ def verify_failing(trace: Trace) -> None:
 
 
 def property_of(trace: Trace, name: str) -> Property:
-    """
+    """Return a property by name.
+
     Raises:
         TraceError: there is no such property.
     """
@@ -71,10 +73,10 @@ def property_of(trace: Trace, name: str) -> Property:
 
 
 def claimed(trace: Trace) -> Property | None:
-    """The property that a trace says it breaks; None: it says of none.
+    """Return the property that a trace claims to violate, or None.
 
     Raises:
-        TraceError: there is no such property, or its statement is another.
+        TraceError: there is no such property, or its statement differs.
     """
     prop: Property | None = None
     if trace.property_name:
@@ -93,7 +95,7 @@ def claimed(trace: Trace) -> Property | None:
 
 
 def premise_of(trace: Trace) -> Property | None:
-    """The property whose premise a trace says it meets; None: it says of none.
+    """Return the property whose premise a trace claims to meet, or None.
 
     Raises:
         TraceError: there is no such property.
@@ -102,10 +104,10 @@ def premise_of(trace: Trace) -> Property | None:
 
 
 def said_of(function: Callable[[Property], bool], prop: Property, taken: int) -> bool:
-    """What a function says of a property after so many steps.
+    """Evaluate a function of a property after some number of steps.
 
     Raises:
-        TraceError: it meets a run-time error.
+        TraceError: the evaluation meets a run-time error.
     """
     try:
         return function(prop)
@@ -118,7 +120,7 @@ def meet(meets: Callable[[Property], bool], prop: Property | None, taken: int, l
 
     Args:
         meets: whether the state, or the step just taken, meets it.
-        prop: the property; None: there is nothing to check.
+        prop: the property; None if there is nothing to check.
         taken, last: steps taken so far, and in all.
 
     Raises:
@@ -136,7 +138,7 @@ def judge(keeps: Callable[[Property], bool], prop: Property | None, taken: int, 
 
     Args:
         keeps: whether the state, or the step just taken, keeps it.
-        prop: the property; None: there is nothing to check.
+        prop: the property; None if there is nothing to check.
         taken, last: steps taken so far, and in all.
 
     Raises:
@@ -164,7 +166,7 @@ def compare(place: str, said: Mapping[str, Any], true: Mapping[str, Any], who: s
 
 
 def difference(a: Any, b: Any) -> tuple[str, Any, Any] | None:
-    """Where two JSON values first differ, and what is there; None: nowhere."""
+    """Return where two JSON values first differ, with both values there, or None."""
     if plainly_alike(a, b):
         return None
     found = first_apart(a, b)
@@ -172,16 +174,18 @@ def difference(a: Any, b: Any) -> tuple[str, Any, Any] | None:
 
 
 def plainly_alike(a: Any, b: Any) -> bool:
-    """Whether Python writes them as the same bytes: quick, and never so of what differs. What is the same may be other
-    bytes, as names in another order are."""
-    try:  # of this version equal values are equal bytes, whoever holds them besides
+    """Return whether two values serialise to the same bytes: quick, and never true of different values.
+
+    Equal values may serialise differently, for example with names in another order.
+    """
+    try:  # in version 2 of marshal equal values are equal bytes, whatever else refers to them
         return marshal.dumps(a, 2) == marshal.dumps(b, 2)
     except ValueError:  # something that is more than its value
         return False
 
 
 def first_apart(a: Any, b: Any) -> tuple[str, Any, Any] | None:
-    """The same; the way there is written only where something is: nearly always nothing is."""
+    """Return where two values first differ, with both values there, or None; builds the path only on a difference."""
     if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
         for k, (x, y) in enumerate(zip(a, b, strict=True)):
             found = first_apart(x, y)

@@ -1,4 +1,4 @@
-"""The worlds there are, under observation."""
+"""Map each world to its instrumented form."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ HANDLERS = (
 
 
 def watched_as(world: World) -> InstrumentedWorld:
-    """A world under observation."""
+    """Return the instrumented form of a world."""
     return BY_NAME[world.name]

@@ -1,4 +1,4 @@
-"""`zabcheck reenact`: a trace of protocol `zookeeper` on real ZooKeeper servers (docs/how-to/reenact.md).
+"""Re-enact a trace of protocol `zookeeper` on real ZooKeeper servers (`zabcheck reenact`).
 
 Start with `mapping.py`: what forces a step on a server, and what shows that it was taken. `player.py` takes one step
 after the other; `links.py` and `gates.py` hold messages and threads back.

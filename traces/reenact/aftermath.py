@@ -1,4 +1,4 @@
-"""What became of the ensemble: everything is let go on, every server started, and clients read from each of them."""
+"""Examine the ensemble after a run: let everything continue, start every server, and read from each as a client."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from traces.reenact.player import ROOT, Played
 from traces.reenact.servers import Cannot
 from traces.reenact.zxids import Zxids
 
-__all__ = ["Aftermath", "aftermath"]
+__all__ = ["RUN_DONE", "Aftermath", "aftermath"]
 
+RUN_DONE = "done"  # begins the line that ends the recorded events of a run's steps
 EXITED = re.compile(r"^(?:Caused by: )?java\S+(?:Exception|Error): .+$", re.M)
 SETTLES = 15.0  # seconds that an ensemble may take to serve again
 
 
 @dataclass
 class Aftermath:
-    """What is found afterwards.
+    """The state of the servers after a re-enacted run.
 
     Attributes:
         trees: what a client reads under the run's node, of each server that serves.
@@ -35,9 +36,9 @@ class Aftermath:
 
 
 def aftermath(ensemble: Ensemble, played: Played) -> Aftermath:
-    """Let the ensemble recover by itself, and look at it."""
+    """Let the ensemble recover by itself, and examine it."""
     out = Aftermath()
-    ensemble.recording.note("run", "done; all threads continue")
+    ensemble.recording.note("run", f"{RUN_DONE}; all threads continue")
     for proxy in ensemble.quorum.values():
         for c in proxy.connections:
             if c.up.dead or c.down.dead:
@@ -64,9 +65,10 @@ def aftermath(ensemble: Ensemble, played: Played) -> Aftermath:
 
 
 def read(ensemble: Ensemble, n: int) -> tuple[str, ...]:
-    """
+    """Return what a server serves under the run's node.
+
     Raises:
-        Cannot: it answers no client.
+        Cannot: the server answers no client.
     """
     client: Any = ensemble.client(n, seconds=SETTLES)
     try:
@@ -77,7 +79,7 @@ def read(ensemble: Ensemble, n: int) -> tuple[str, ...]:
 
 
 def harm(a: Aftermath, played: Played) -> list[str]:
-    """What is broken, in the words of a report."""
+    """Return the harm found afterwards, as sentences of a report."""
     out = [f"server {n} can no longer be started: {why}" for n, why in sorted(a.refuses.items())]
     for w in played.writes:
         name, zxid = w.path.rsplit("/", 1)[1], Zxids.said(w.zxid)

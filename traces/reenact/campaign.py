@@ -1,5 +1,7 @@
-"""Many runs drawn at random and played: a line of a file for each, so that it can go on where it was ended; and what
-they say by release: how many agree, how many steps were forced and seen, how many synchronizations of each kind."""
+"""Play many random runs, one line of a file each, so that a campaign can resume, and summarise them by release.
+
+The summary counts the runs that agree, the steps forced and seen, and the synchronizations by kind.
+"""
 
 from __future__ import annotations
 
@@ -27,18 +29,18 @@ FILE = "runs.jsonl"
 
 @dataclass(frozen=True)
 class Line:
-    """What is kept of a run.
+    """The result of one run of a campaign.
 
     Attributes:
-        drawn, agreed: how many steps it has, and how many were forced, seen, and are as the model has them.
-        at: the kind of the step at which server and model differ; empty: at none.
-        trouble: the servers did not come to where the run begins.
-        kinds: how many steps of each kind agreed.
-        syncs: of each kind, how many were received as a whole.
+        drawn, agreed: the number of its steps, and of those that were forced, seen, and agree with the model.
+        at: the kind of the step at which server and model differ; empty if they agree.
+        trouble: why the servers did not come to where the run begins.
+        kinds: the number of steps of each kind that agreed.
+        syncs: the number of synchronizations of each kind that were received as a whole.
         acknowledged: how many of these were on the learner's disk, and acknowledged.
-        breaks, harm: what the model says is broken, and what is on the servers.
+        breaks, harm: what is broken in the model, and on the servers.
         seconds, cpu: how long it took, and CPU seconds of the servers.
-        asked: a digest of the text, and of all that draws, plays and compares.
+        asked: a digest of the protocol's source, and of all code that draws, plays and compares.
     """
 
     release: str
@@ -63,7 +65,7 @@ class Line:
 
 
 def question(variant: str) -> str:
-    """What a run is asked by: a text's name, and a digest of everything else."""
+    """Return the key of a run: the variant, and a digest of everything else that the result depends on."""
     return f"{variant or 'plain'} {sources_digest('zabspec', 'traces/reenact', 'traces/reenact/shim.c')}"
 
 
@@ -79,7 +81,7 @@ def line_of(release: str, seed: int, plan: ReenactmentPlan, run: ReenactedRun, c
 
 
 def played_before(folder: Path) -> list[Line]:
-    """Those of an earlier time; none where there are none.
+    """Return the runs of an earlier campaign; empty if there are none.
 
     Raises:
         NotRead: the file is not of such runs.
@@ -90,10 +92,10 @@ def played_before(folder: Path) -> list[Line]:
 def played(
     folder: Path, asked: Iterable[tuple[Release, str, int]], retries: int, patience: float
 ) -> Iterator[tuple[Line, ReenactmentPlan, ReenactedRun]]:
-    """Play runs, and write a line of each. Of one that agrees nothing else is kept.
+    """Play runs, and write a line of each; nothing else is kept of one that agrees.
 
     Args:
-        asked: the servers, the text's name of their release, and the seed.
+        asked: the servers, the variant of the protocol for their release, and the seed.
     """
     for real, variant, seed in asked:
         plan, place = drawn(variant, seed, real.batches), folder / f"{real.name}-seed{seed}"
@@ -109,7 +111,7 @@ def played(
 
 
 def children() -> float:
-    """CPU seconds of processes that have ended."""
+    """Return the CPU seconds of child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -122,7 +124,7 @@ def releases(lines: Sequence[Line]) -> list[str]:
 
 
 def release_table(lines: Sequence[Line]) -> Table:
-    """How many runs and steps agree."""
+    """Return the table of runs and steps that agree, by release."""
     rows: list[tuple[str, ...]] = []
     for name in [*releases(lines), "all"]:
         mine = [x for x in lines if name in (x.release, "all")]
@@ -136,7 +138,7 @@ def release_table(lines: Sequence[Line]) -> Table:
 
 
 def sync_table(lines: Sequence[Line]) -> Table:
-    """Synchronizations received as a whole, and in brackets how many of them were on the disk and acknowledged."""
+    """Return the table of complete synchronizations by release; in brackets those on disk and acknowledged."""
     rows: list[tuple[str, ...]] = []
     for name in [*releases(lines), "all"]:
         mine = [x for x in lines if name in (x.release, "all")]
@@ -147,7 +149,7 @@ def sync_table(lines: Sequence[Line]) -> Table:
 
 
 def kinds_table(lines: Sequence[Line]) -> Table:
-    """How many steps of each kind agreed, and at which runs differed."""
+    """Return the table of agreeing steps by kind, and of the kinds at which runs differed."""
     agreed: Counter[str] = Counter()
     differed = Counter(x.at for x in lines if x.at)
     for x in lines:

@@ -1,4 +1,4 @@
-"""A server held against the model: where they differ, in words."""
+"""Compare a server with the model, and describe where they differ."""
 
 from __future__ import annotations
 
@@ -23,21 +23,23 @@ class Comparison:
     """Compares an ensemble with states of the model.
 
     Args:
-        ids: the server that each process is.
-        batches: the release's sync thread forces all that is queued at once: its log may be ahead by that.
+        ids: the server of each process.
+        batches: whether the release's sync thread forces all that is queued at once: its log may be ahead by that.
     """
 
     def __init__(self, ensemble: Ensemble, zxids: Zxids, ids: Sequence[int], batches: bool = False) -> None:
         self.ensemble, self.zxids, self.ids, self.batches = ensemble, zxids, ids, batches
 
     def connection(self, f: int, l: int) -> Connection | None:
-        """The newest connection of a follower to a leader."""
+        """Return the newest connection of a follower to a leader, or None."""
         return self.ensemble.quorum[self.ids[f], self.ids[l]].newest
 
     def differences(self, s: JsonState, process: int | None) -> list[str]:
-        """
+        """Return how the servers differ from a state of the model.
+
         Args:
-            process: who has taken the last step: it is also asked whom it is and what it has applied.
+            s: the state.
+            process: the process that took the last step; its role and last processed zxid are compared too.
         """
         out: list[str] = []
         for p in range(len(self.ids)):
@@ -51,8 +53,11 @@ class Comparison:
         return out
 
     def of_disk(self, s: JsonState, p: int) -> list[str]:
-        """The four kinds of file. Before 3.6.0 SyncRequestProcessor takes all that is queued before it forces it: its
-        log may have some of what the model will log next."""
+        """Return how a server's log, snapshots and epochs differ from the model's.
+
+        Before 3.6.0 SyncRequestProcessor takes all that is queued before it forces it: its log may have some of what
+        the model will log next.
+        """
         disk, z = read_disk(self.ensemble.servers[self.ids[p]].data), self.zxids
         log = [z.said(n) for n in s["log"][p]]
         old, new = ([z.said(n) for n in s[name][p] if n] for name in ("stale_queue", "sync_queue"))
@@ -72,8 +77,10 @@ class Comparison:
         return f"server {self.ids[p]} (p{p}), {what}: the model has {told(model)}, the server {told(real)}"
 
     def of_link(self, s: JsonState, f: int, l: int) -> list[str]:
-        """What was sent and not received: the model's packets are the first that wait here. What a server sends before
-        the model does waits behind them."""
+        """Return how the unreceived packets of a link differ from the model's.
+
+        The model's packets must be the first that wait; what a server sends earlier than the model waits behind them.
+        """
         link, c = s["link"][f][l], self.connection(f, l)
         if link == NO_LINK:
             return []
@@ -101,7 +108,7 @@ class Comparison:
         return [f"{where}: the model has {told(expected)}, the servers {told(found + more)}"]
 
     def message(self, m: dict[str, Any]) -> str:
-        """A message of the model in words."""
+        """Return a message of the model in words."""
         z, kind = self.zxids, m["kind"]
         if kind in ("NEWLEADER", "UPTODATE"):
             return str(kind)
@@ -123,7 +130,7 @@ class Comparison:
         return f"{u.name} {self.zxids.told(u.zxid)}"
 
     def of_process(self, s: JsonState, p: int) -> list[str]:
-        """Role and last processed zxid of a server that serves; one that crashed or refused to start has ended."""
+        """Return how role and last processed zxid of a serving server differ; one that crashed must have ended."""
         server = self.ensemble.servers[self.ids[p]]
         if is_down(s, p) or s["refused"][p]:
             return [self.sentence(p, "process", "ended", "running")] if server.runs else []
@@ -141,7 +148,7 @@ class Comparison:
 
 
 def is_down(s: JsonState, p: int) -> bool:
-    """Whether a process has crashed; where none can, the model has no field for it."""
+    """Return whether a process has crashed; a model without crashes has no field for it."""
     return "crashed" in s and bool(s["crashed"][p])
 
 

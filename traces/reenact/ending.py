@@ -1,5 +1,7 @@
-"""What the last step has done that no state of a disk shows: a server that leaves for a packet, an answer that is not
-counted, one that serves without its leader's history."""
+"""Find the effects of the last step that no disk shows.
+
+These are a server that leaves for a packet, an answer that is not counted, and a server without its leader's history.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ OTHER_ANSWER = re.compile(r"^.*NEWLEADER ACK from sid.*$", re.M)
 
 
 def at_the_end(player: Player, plan: ReenactmentPlan) -> list[str]:
-    """What is broken at the last step, in sentences; of what can only be seen then."""
+    """Return, as sentences, what is broken at the last step and can only be seen then."""
     out: list[str] = []
     step = plan.steps[-1]
     if step.process is None:
@@ -38,7 +40,10 @@ def at_the_end(player: Player, plan: ReenactmentPlan) -> list[str]:
 
 
 def uncounted(player: Player, plan: ReenactmentPlan) -> list[str]:
-    """What a quorum has forced and acknowledged, all acknowledgements are read, and is not committed."""
+    """Return the transactions that a quorum has forced and acknowledged but that are not committed, as sentences.
+
+    All acknowledgements have been read at that point.
+    """
     s, z = plan.steps[-1].state, player.compare.zxids
     out = []
     for l, n in enumerate(plan.ids):

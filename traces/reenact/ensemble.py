@@ -1,4 +1,4 @@
-"""Three real servers on loopback, with a proxy on every link and gates in every server."""
+"""Run three real servers on loopback, with a proxy on every link and gates in every server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RETRY: dict[str, float] = {"max_tries": 20, "delay": 0.1, "max_delay": 0.5}
 
 
 class Ensemble:
-    """Servers by their numbers.
+    """The servers of an ensemble, by their numbers.
 
     Attributes:
         group: the servers whose votes reach each other.
@@ -66,13 +66,13 @@ class Ensemble:
             self.servers[n] = Server(self.folder, n, self.release, own[n], reached, proxies, shim, self.gates[n].path)
 
     def hear(self, a: int, b: int) -> bool:
-        """Whether the votes of two servers reach each other."""
+        """Return whether the votes of two servers reach each other."""
         return a in self.group and b in self.group
 
     # --- what is done to it ------------------------------------------------------------------------
 
     def regroup(self, members: Iterable[int]) -> None:
-        """Let the votes of these reach each other, and no others'."""
+        """Let the votes of these servers reach each other, and no others'."""
         with self.recording.changed:
             self.group = set(members)
             self.recording.note("election", f"votes pass among {sorted(self.group)}")
@@ -80,7 +80,7 @@ class Ensemble:
                 proxy.flush_all()
 
     def drop_votes(self, sender: int) -> None:
-        """Lose the votes of a server that wait: it has left the election that they are of."""
+        """Lose the waiting votes of a server, which has left the election that they belong to."""
         with self.recording.changed:
             for (a, b), proxy in self.election.items():
                 for c in proxy.connections:
@@ -90,7 +90,7 @@ class Ensemble:
                         stream.waiting.clear()
 
     def hold(self, held: bool) -> None:
-        """Hold every packet of the model, or let all through."""
+        """Hold every packet that the model has, or let all through."""
         with self.recording.changed:
             for proxy in self.quorum.values():
                 proxy.held = held
@@ -108,7 +108,7 @@ class Ensemble:
         self.gates[n].died()
 
     def end(self) -> None:
-        """End everything that was started. Nothing of it can fail."""
+        """End everything that was started, without raising."""
         for s in self.servers.values():
             with contextlib.suppress(Exception):
                 s.kill()
@@ -125,7 +125,7 @@ class Ensemble:
     # --- what is seen of it ------------------------------------------------------------------------
 
     def registers(self, follower: int, leader: int) -> bool:
-        """Whether a follower's FOLLOWERINFO waits on its newest connection to a leader."""
+        """Return whether a follower's FOLLOWERINFO waits on its newest connection to a leader."""
         c = self.quorum[follower, leader].newest
         if c is None or c.up.dead or c.near_closed or c.up.destination is None:
             return False
@@ -134,10 +134,12 @@ class Ensemble:
     # --- clients -----------------------------------------------------------------------------------
 
     def client(self, n: int, lasting: bool = False, seconds: float = 30) -> Any:
-        """A client of one server.
+        """Connect a client to one server.
 
         Args:
-            lasting: it comes back with its session whenever the server serves again.
+            n: the server.
+            lasting: the client reconnects with its session whenever the server serves again.
+            seconds: the time to wait for a session.
 
         Raises:
             Cannot: no session within that time.
@@ -159,7 +161,7 @@ class Ensemble:
         return made
 
     def open_all(self) -> None:
-        """Let everything go on."""
+        """Open all gates and links."""
         self.hold(False)
         for gates in self.gates.values():
             gates.open(*EVERY)

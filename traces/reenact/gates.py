@@ -1,4 +1,4 @@
-"""Threads of a server, held where they ask (shim.c): nothing goes on but what is let."""
+"""Hold threads of a server where the shim (shim.c) asks: a thread continues only when it is let."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from traces.reenact.recording import Recording
 
 __all__ = ["ACKNOWLEDGE", "COMMIT", "EPOCH", "EVERY", "LATE", "LOG", "SNAPSHOT", "STALE", "SYNC", "Ask", "Gates"]
 
-# What is held apart: of the main thread a snapshot, the log, currentEpoch, and what it sends; the sync thread, one that
-# has outlived its term, and the commit thread, each before every transaction.
+# Operations that are held separately: of the main thread a snapshot, the log, currentEpoch, and what it sends; the sync
+# thread, one that has outlived its term, and the commit thread, each before every transaction.
 SNAPSHOT, LOG, EPOCH, ACKNOWLEDGE, SYNC, STALE, COMMIT = (
     "snapshot", "log", "currentEpoch", "send", "sync thread", "sync thread of an earlier term", "commit thread",
 )  # fmt: skip
@@ -25,13 +25,13 @@ LATE = "commit thread of an earlier term"
 
 @dataclass(eq=False)
 class Ask:
-    """A thread that asks whether it may go on.
+    """A thread of a server that asks whether it may go on.
 
     Attributes:
         thread: its number.
         kind: main, sync or commit.
         what: begin, open, pad, write, force, send, append, commit.
-        name: of the file; of append and commit the zxid.
+        name: the name of the file; for append and commit the zxid.
     """
 
     thread: int
@@ -42,7 +42,7 @@ class Ask:
 
     @property
     def zxid(self) -> int:
-        """Of the transaction that it asks about; -1: of none."""
+        """Return the zxid of the transaction that it asks about; -1 if there is none."""
         return int(self.name, 16) if self.what in ("append", "commit") else -1
 
     def go(self, answer: bytes = b"g") -> None:
@@ -55,8 +55,8 @@ class Gates:
 
     Attributes:
         admitted: a gate that is shut, and the zxid that passes it all the same.
-        fails: what the sync thread asks for room on the disk for, there is none: a record that has its room is only
-            buffered, and a write of it that fails is made again later.
+        fails: the sync thread is told that the disk has no room when it asks for some: a record that has its room
+            already is only buffered, and a write that fails is made again later.
 
     Args:
         path: of the socket that its threads ask over.
@@ -91,7 +91,7 @@ class Gates:
                 self.asked(Ask(int(number), kind, what, name.strip(), end))
 
     def gate_of(self, a: Ask) -> str:
-        """Which gate it stands at; empty: none."""
+        """Return the gate at which a thread waits; empty for none."""
         if a.kind == "main":
             if a.what == "send":
                 return ACKNOWLEDGE
@@ -128,7 +128,7 @@ class Gates:
             self.shut |= set(names)
 
     def open(self, *names: str) -> None:
-        """Open gates: who stands there goes on."""
+        """Open gates, so that the threads waiting there continue."""
         with self.recording.changed:
             self.shut -= set(names)
             going = [a for a in self.held if self.gate_of(a) in names]
@@ -154,17 +154,17 @@ class Gates:
             return [a for a in self.held if self.gate_of(a) == name]
 
     def outlive(self) -> None:
-        """The sync threads that there are belong to an earlier term from now on."""
+        """Assign the current sync threads to an earlier term."""
         with self.recording.changed:
             self.stale |= self.threads
 
     def retire(self) -> None:
-        """The commit thread that stands here has its transaction already, and its term is over: it goes no further."""
+        """Keep the waiting commit thread where it is: it has its transaction already, and its term is over."""
         with self.recording.changed:
             self.late |= {a.thread for a in self.held if self.gate_of(a) == COMMIT}
 
     def died(self) -> None:
-        """The process is no more."""
+        """Reset all gates after the process has ended."""
         with self.recording.changed:
             self.held.clear()
             self.stale.clear()

@@ -1,6 +1,6 @@
-"""A run as a test in Java that needs nothing of this project: each step a call, each state what is to be asserted.
+"""Write a run as a Java test that does not need this project: each step a call, each state assertions.
 
-It is a skeleton: how a packet is held and a thread stopped is left to whoever has ZooKeeper's own test classes at hand.
+It is a skeleton: holding packets and stopping threads is left to the reader, who has ZooKeeper's own test classes.
 """
 
 from __future__ import annotations
@@ -68,9 +68,11 @@ DISK = ("log", "current_epoch", "accepted_epoch")
 
 
 def as_java(plan: ReenactmentPlan, title: str, harm: list[str]) -> str:
-    """
+    """Return the source of the Java test.
+
     Args:
-        title: what it shows; the class is called after it.
+        plan: the run.
+        title: what the run shows; it names the class.
         harm: what is broken at its end.
     """
     out = [HEAD.format(title=comment(title), name=class_name(title), leader=plan.ids[0])]
@@ -84,17 +86,17 @@ def as_java(plan: ReenactmentPlan, title: str, harm: list[str]) -> str:
 
 
 def class_name(title: str) -> str:
-    """What the class, and its file, is called."""
+    """Return the name of the class and its file."""
     return "Reenact" + "".join(w.capitalize() for w in re.findall(r"[A-Za-z0-9]+", title))
 
 
 def comment(said: str) -> str:
-    """Text that ends no comment."""
+    """Return text that cannot end a Java comment."""
     return " ".join(said.split()).replace("*/", "* /").replace("\\u", "\\ u")
 
 
 def call(step: Step, ids: tuple[int, ...]) -> str:
-    """A step as a call."""
+    """Return a step as a Java call."""
     o, kind = step.word.operands, step.word.kind
     if kind in ("crash", "recover"):
         return f"{'crash' if kind == 'crash' else 'start'}({ids[o['process']]})"
@@ -120,7 +122,7 @@ def call(step: Step, ids: tuple[int, ...]) -> str:
 
 
 def parted(step: Step) -> list[tuple[int, int]]:
-    """Between whom a cut of the network is: every two of which one is on this side."""
+    """Return the pairs of servers between which a partition cuts the network."""
     return [(a, b) for a in range(3) for b in range(a + 1, 3) if side(step, a) != side(step, b)]
 
 
@@ -130,7 +132,7 @@ def side(step: Step, p: int) -> bool:
 
 
 def asserted(before: JsonState, after: JsonState, ids: tuple[int, ...]) -> list[str]:
-    """What has changed of the disks, and of what was applied by who is up."""
+    """Return assertions about what a step changed on disks, and in the last processed zxid of running servers."""
     out = []
     for p, n in enumerate(ids):
         if any(before[k][p] != after[k][p] for k in DISK):

@@ -1,4 +1,4 @@
-"""Both lanes in one picture: the model's run as it is always drawn, and beside each step what the servers did."""
+"""Draw the model's run with the servers' events beside each step."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from traces.pictures.picture import picture_of
 from traces.pictures.svg import document
 from traces.record.runner import build_trace
+from traces.reenact.aftermath import RUN_DONE
 from traces.reenact.plan import ReenactmentPlan
 from traces.reenact.reenactment import ReenactedRun
 from traces.reenact.zxids import Zxids
@@ -24,14 +25,14 @@ MOST = 5  # of what is seen at a step
 
 
 def seen_at(events: str) -> dict[int, list[str]]:
-    """What was seen on the servers at each step, out of what was recorded; pings and votes left out."""
+    """Return what the servers did at each step, from the recorded events, without pings and votes."""
     out: dict[int, list[str]] = {}
     now: list[str] = []
     for line in events.splitlines():
         said = line[10:]
         if (found := STEP.match(said)) is not None:
             now = out.setdefault(int(found[1]), [])
-        elif "run: over" in said:
+        elif said.startswith(f"run: {RUN_DONE};"):
             break
         elif (text := sentence(said)) and text not in now:
             now.append(text)
@@ -39,7 +40,7 @@ def seen_at(events: str) -> dict[int, list[str]]:
 
 
 def sentence(said: str) -> str:
-    """A line of the recording in a few words; empty: it says nothing of the model's."""
+    """Return a recorded line in a few words; empty if it concerns nothing in the model."""
     if (m := PACKET.match(said)) is not None:
         sender, receiver = (m[1], m[3]) if m[2] == "->" else (m[3], m[1])
         if m[5].startswith("PING"):
@@ -56,10 +57,12 @@ def sentence(said: str) -> str:
 
 
 def drawn_lanes(folder: Path, plan: ReenactmentPlan, run: ReenactedRun) -> str:
-    """The picture, as an SVG document.
+    """Return the picture as an SVG document.
 
     Args:
-        folder: of the run.
+        folder: the folder of the run.
+        plan: the plan.
+        run: the result.
     """
     trace = build_trace(Model(plan.configuration), None, [s.word.word for s in plan.steps])
     picture, seen = picture_of(trace), seen_at((folder / "events.txt").read_text(encoding="utf-8"))

@@ -1,5 +1,7 @@
-"""A TCP proxy for each ordered pair of servers and each of their ports: what comes is cut into units, which wait here
-until they are let through, are dropped, or the connection is closed at one end alone."""
+"""Run a TCP proxy for each ordered pair of servers and each port, which holds, passes or drops single units.
+
+A connection can also be closed at one end alone.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ __all__ = ["Connection", "Proxy", "Stream"]
 
 
 class Unit(Protocol):
-    """What is let through or held as a whole."""
+    """A unit that is passed or held as a whole."""
 
     @property
     def raw(self) -> bytes: ...
@@ -45,10 +47,10 @@ class Stream:
     """One direction of a connection.
 
     Attributes:
-        waiting: what has come and was not let through.
-        ended: nothing more comes.
-        dead: what comes from now on is lost.
-        trouble: what came is not of the protocol.
+        waiting: what has arrived and was not let through.
+        ended: nothing more arrives.
+        dead: what arrives from now on is lost.
+        trouble: what arrived is not of the protocol.
     """
 
     def __init__(self, connection: Connection, place: str, feed: Callable[[bytes], list[Unit]]) -> None:
@@ -61,7 +63,7 @@ class Stream:
         self.sent = 0
 
     def pump(self) -> None:
-        """Read until there is nothing more."""
+        """Read until the stream ends."""
         recording, source = self.connection.recording, self.source
         assert source is not None
         try:
@@ -89,7 +91,7 @@ class Stream:
         self.connection.proxy.on_unit(self)
 
     def let(self, count: int = 1) -> None:
-        """Let the first through."""
+        """Pass the first unit on."""
         with self.connection.recording.changed:
             for _ in range(count):
                 unit = self.waiting.pop(0)
@@ -100,7 +102,7 @@ class Stream:
                     self.destination.sendall(unit.raw)
 
     def read(self, upto: int) -> bool:
-        """Whether the server has read so many bytes of what was let through, off its socket."""
+        """Return whether the server has read this many of the passed bytes off its socket."""
         to = self.destination
         try:
             return to is None or unread(to.getsockname()[1], to.getpeername()[1]) <= self.sent - upto
@@ -108,7 +110,7 @@ class Stream:
             return True
 
     def cut(self, kept: int) -> None:
-        """Lose all but the first, and what comes."""
+        """Lose all waiting units but the first, and all later ones."""
         with self.connection.recording.changed:
             for unit in self.waiting[kept:]:
                 self.connection.recording.note(self.place, f"lost: {told(unit)}")
@@ -117,7 +119,7 @@ class Stream:
 
 
 def unread(ours: int, theirs: int) -> int:
-    """Bytes that wait at a server's end of a connection on loopback, or on the way there (proc(5))."""
+    """Return the number of unread bytes at a server's end of a loopback connection, or on the way there (proc(5))."""
     ends = {f"0100007F:{theirs:04X}", f"0100007F:{ours:04X}"}
     waiting = 0
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
@@ -139,8 +141,8 @@ class Connection:
     """A connection that a server opened to another, in two halves.
 
     Attributes:
-        up, down: from who opened it, and to them.
-        told_uptodate: an UPTODATE was let through.
+        up, down: the halves from the server that opened it, and to it.
+        told_uptodate: whether an UPTODATE was let through.
     """
 
     def __init__(self, proxy: Proxy, near: socket.socket) -> None:
@@ -153,7 +155,7 @@ class Connection:
         self.near_closed = self.told_uptodate = False
 
     def run(self) -> None:
-        """Join the halves, when the other server listens."""
+        """Connect the two halves once the other server listens."""
         end = Deadline(PATIENCE)
         self.up.source = self.down.destination = self.near
         threading.Thread(target=self.up.pump, daemon=True, name="link up").start()
@@ -177,7 +179,7 @@ class Connection:
         self.down.pump()
 
     def close_near(self, reset: bool = False) -> None:
-        """The end of who opened it."""
+        """Close the end of the server that opened the connection."""
         self.near_closed = True
         close(self.near, reset)
 
@@ -190,13 +192,13 @@ class Connection:
 
 
 class Proxy:
-    """Listens for one server in another's place.
+    """A proxy that listens in place of one server for another.
 
     Args:
-        what: what the connections are for.
+        what: the purpose of the connections.
         source, target: the servers.
         port_behind: the port of the target.
-        reader: makes a reader for a direction: true for that of who opens the connection.
+        reader: makes a reader for a direction: true for that of the server that opens the connection.
     """
 
     impatient = False
@@ -223,13 +225,13 @@ class Proxy:
                 threading.Thread(target=c.run, daemon=True, name="connection").start()
 
     def on_unit(self, stream: Stream) -> None:
-        """A unit has come."""
+        """Handle a unit that has come."""
 
     def on_connected(self, connection: Connection) -> None:
-        """Both halves are there."""
+        """Handle a connection whose two halves exist."""
 
     def on_end(self, stream: Stream) -> None:
-        """A direction has ended."""
+        """Handle the end of a direction."""
 
     @property
     def newest(self) -> Connection | None:

@@ -1,4 +1,4 @@
-"""From steps of the model to what forces them on a real server and what shows that they were taken: the one table.
+"""Map each step of the model to what forces it on a real server, and to what shows that it was taken.
 
 A row's `play` names the method of `Player` that does it. What is not here cannot be forced, and is named before
 anything starts. Besides what a row says is seen, after every step the packets on all links, the four kinds of file of
@@ -17,11 +17,11 @@ __all__ = ["MAPPING", "Row", "row_of", "unforceable"]
 
 @dataclass(frozen=True)
 class Row:
-    """A step of the model.
+    """A kind of step of the model, and how real servers take it.
 
     Attributes:
         forced: how it is made to happen.
-        seen: what shows that it has.
+        seen: what shows that it has happened.
         play: the method of `Player`.
     """
 
@@ -93,10 +93,10 @@ MAPPING: dict[str, Row] = {
 
 
 def row_of(step: Step) -> Row | None:
-    """The row of a step; none: it cannot be forced."""
+    """Return the row of a step, or None if it cannot be forced."""
     return MAPPING.get(step.label if step.word.kind == "action" else step.word.kind)
 
 
 def unforceable(steps: Sequence[Step]) -> list[str]:
-    """The steps that have no row, each in a phrase."""
+    """Return the steps that have no row, each as a phrase."""
     return [f"step {s.number}, {s.label}: no way to force it is known" for s in steps if row_of(s) is None]

@@ -1,4 +1,4 @@
-"""A re-enactment in words: what was planned, what happened, what is broken; the model's lane beside the servers'."""
+"""Describe a re-enactment in words: the plan, the events, the harm, and the model's lane beside the servers'."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["lanes", "told_plan", "told_run"]
 
 
 def told_plan(plan: ReenactmentPlan) -> list[str]:
-    """What will be played."""
+    """Return lines that describe what will be played."""
     who = ", ".join(f"p{p} is server {n}" for p, n in enumerate(plan.ids))
     out = [f"{len(plan.steps)} steps; {who}"]
     if plan.skipped:
@@ -28,7 +28,7 @@ def told_plan(plan: ReenactmentPlan) -> list[str]:
 
 
 def told_run(plan: ReenactmentPlan, run: ReenactedRun) -> list[str]:
-    """What came of it."""
+    """Return lines that describe the result of a run."""
     if run.trouble:
         return [f"the servers did not reach the start of the trace: {run.trouble}"]
     count = run.played.steps
@@ -41,7 +41,7 @@ def told_run(plan: ReenactmentPlan, run: ReenactedRun) -> list[str]:
 
 
 def lanes(plan: ReenactmentPlan, run: ReenactedRun) -> str:
-    """Each step: what the model did, how it was forced, what showed it, and how long that took."""
+    """Return a line for each step: what the model did, how it was forced, what showed it, and how long that took."""
     rows = [("step", "model", "forced by", "seen", "s")]
     for k, step in enumerate(plan.steps):
         row = row_of(step)
@@ -56,7 +56,7 @@ def lanes(plan: ReenactmentPlan, run: ReenactedRun) -> str:
 
 
 def said(step: Step, ids: Sequence[int]) -> str:
-    """A step with the servers' numbers."""
+    """Return a step in words, with the servers' numbers."""
     who = f"server {ids[step.process]}: " if step.process is not None else ""
     what = f" {step.message.kind}" if step.message is not None else ""
     return f"{who}{step.label}{what}"

@@ -1,4 +1,4 @@
-"""The packets of ZooKeeper's quorum protocol, out of a stream of bytes that comes in pieces.
+"""Parse the packets of ZooKeeper's quorum protocol from a stream that comes in pieces.
 
 A packet is jute's QuorumPacket: type, zxid, data, authinfo. Behind a SNAP the tree is streamed, up to the signature
 that Learner.syncWithLeader looks for. Source: zookeeper.jute, Leader, LearnerHandler, Learner at release-3.4.10 to
@@ -26,23 +26,23 @@ NAMES = {
 OUTSIDE = frozenset({1, 5, 6, 7})  # what the model has not: of clients, and what shows that a peer is there
 
 SIGNATURE = b"\0\0\0\x0aBenWasHere"
-LONGEST = 1 << 26  # bytes of data, or of a text, that are believed
+LONGEST = 1 << 26  # the most bytes of data, or of a string, that are accepted
 MOST_IDS = 1 << 10
 MOST_TREE = 1 << 28
 
 
 class Malformed(ValueError):
-    """A stream is not of this protocol; says what stands there instead."""
+    """A stream is not of the expected protocol; the message says what it contains instead."""
 
 
 @dataclass(frozen=True)
 class Packet:
-    """A packet.
+    """A packet of a quorum connection.
 
     Attributes:
         kind: its type.
-        data: what it carries; none: jute's null.
-        auth: scheme and id of whom it is of.
+        data: what it carries; None for jute's null.
+        auth: scheme and id of the client from which it comes.
         raw: its bytes as they came; of a SNAP with the tree that follows.
     """
 
@@ -58,22 +58,22 @@ class Packet:
 
     @property
     def number(self) -> int | None:
-        """The number that an ACKEPOCH carries: the follower's currentEpoch; -1: it is not to be counted."""
+        """Return the currentEpoch in an ACKEPOCH (-1 if it must not be counted), or None if it carries none."""
         return struct.unpack(">i", self.data)[0] if self.data is not None and len(self.data) == 4 else None
 
     def told(self) -> str:
-        """As it is said in a list of packets."""
+        """Return the packet as a line of a list."""
         more = f" current={self.number}" if self.kind == ACKEPOCH else ""
         tree = f" and a tree, {len(self.raw)} bytes in all" if self.kind == SNAP else ""
         return f"{self.name} {self.zxid:#x}{more}{tree}"
 
 
 class _Short(Exception):
-    """The packet goes on behind what has come."""
+    """The packet is incomplete so far."""
 
 
 class _Cursor:
-    """Reads what jute writes, from a place on."""
+    """Reads values that jute wrote, from a position on."""
 
     def __init__(self, data: bytearray) -> None:
         self.data, self.at = data, 0
@@ -88,7 +88,11 @@ class _Cursor:
         return int.from_bytes(self.take(4), "big", signed=True)
 
     def length(self, most: int, what: str) -> int:
-        """A count; -1: null."""
+        """Return a length; -1 for null.
+
+        Raises:
+            Malformed: the length is negative or above `most`.
+        """
         count = self.number()
         if not -1 <= count <= most:
             raise Malformed(f"{what} of {count}")
@@ -107,10 +111,10 @@ class PacketReader:
         self.searched = 0
 
     def feed(self, data: bytes) -> list[Packet]:
-        """The packets that are whole with these bytes.
+        """Return the packets that these bytes complete.
 
         Raises:
-            Malformed: this is not the quorum protocol.
+            Malformed: the stream is not of the quorum protocol.
         """
         self.rest += data
         out = []
@@ -139,7 +143,7 @@ class PacketReader:
         return Packet(kind, zxid, data, tuple(auth), bytes(self.rest[:end]))
 
     def end_of_tree(self, start: int) -> int:
-        """Where the tree's signature ends. A znode that holds the very bytes would be taken for it."""
+        """Return the end of the tree's signature; a znode that contains the same bytes would be mistaken for it."""
         found = self.rest.find(SIGNATURE, max(start, self.searched - len(SIGNATURE)))
         if found >= 0:
             return found + len(SIGNATURE)

@@ -1,4 +1,4 @@
-"""A trace made ready to be played: its schedule in the model of the release that it is played on, and servers' ids."""
+"""Prepare a trace for playing: its schedule in the model of a release, and the ids of the servers."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ INSIDE = (
 
 @dataclass(frozen=True)
 class ReenactmentPlan:
-    """What is to be played.
+    """A run to re-enact on real servers.
 
     Attributes:
-        configuration: the model that servers are held against.
-        ids: the server that each process is.
-        broken: what the model says is broken at its end: names of properties.
-        skipped, inserted: what had to be left out of the trace, and put in, for this release to have the run.
+        configuration: the model with which the servers are compared.
+        ids: the server of each process.
+        broken: the names of the properties that the model violates at its end.
+        skipped, inserted: what was left out of the trace, and added, for this release to have the run.
     """
 
     configuration: Configuration
@@ -49,13 +49,15 @@ class ReenactmentPlan:
 
 
 def plan_for(trace: Trace, variant: str, without: int = 0) -> ReenactmentPlan:
-    """
+    """Return the plan that plays a trace on servers of a release.
+
     Args:
-        variant: the release, as the text has it.
-        without: a step to leave out, by its number; 0: none.
+        trace: the trace.
+        variant: the variant of the protocol for the release.
+        without: the number of a step to leave out; 0 for none.
 
     Raises:
-        Cannot: the trace is not of ZooKeeper, or has what cannot be forced; every such step is named.
+        Cannot: the trace is not of ZooKeeper, or has steps that cannot be forced; all of them are named.
     """
     c = trace.configuration
     if not PROTOCOLS[c.protocol].declared.releases:
@@ -78,7 +80,7 @@ def plan_for(trace: Trace, variant: str, without: int = 0) -> ReenactmentPlan:
 
 @dataclass
 class Fitted:
-    """A schedule as a model can take it."""
+    """A schedule that is adapted to a model."""
 
     initial: JsonState
     steps: list[Step]
@@ -88,14 +90,17 @@ class Fitted:
 
 
 def fit(model: Model, asked: Sequence[Step]) -> Fitted:
-    """The schedule in another model: a step that is not possible waits for the steps that its process takes by itself
-    first (of NEWLEADER, of beginning to serve), or is left out."""
+    """Adapt a schedule to another model.
+
+    A step that is not possible first waits for the steps that its process takes by itself (of NEWLEADER, of beginning
+    to serve); else it is left out.
+    """
     from invariants import properties_of
 
     runner = Runner(model)
     out = Fitted(state_json(runner.state), [], [], [])
     names = list(model.program.actions)
-    judged = properties_of(model.protocol.name)
+    judged = [p for p in properties_of(model.protocol.name) if p.default]
     found: dict[str, None] = {}
     early: list[tuple[int | None, str]] = []  # taken before the trace has them
 
@@ -130,15 +135,20 @@ def fit(model: Model, asked: Sequence[Step]) -> Fitted:
 
 
 def writes_own_epoch(runner: Runner, p: int, names: Sequence[str]) -> bool:
-    """Whether a leader's main thread is about to write currentEpoch: in the model it may learn of a loss before, on a
-    server the same thread does both, one after the other."""
+    """Return whether a leader's main thread is about to write currentEpoch.
+
+    In the model it may learn of a loss before that; on a server the same thread does both, one after the other.
+    """
     word = by_itself(runner, p, names)
     return word is not None and names[word.operands["which"]] == OWN_EPOCH
 
 
 def serves_at_once(runner: Runner, names: Sequence[str]) -> StepWord | None:
-    """The step of a leader that has its quorum of NEWLEADER, and with that begins to serve: Leader.lead goes on from
-    waitForNewLeaderAck to startZkServer in a moment that nothing is held in. The text may let more come between."""
+    """Return the step in which a leader with a quorum of NEWLEADER begins to serve, or None.
+
+    Leader.lead goes from waitForNewLeaderAck to startZkServer without a point where it can be held, while the model may
+    interleave other steps.
+    """
     for word in map(StepWord.of, runner.possible()):
         if word.kind == "action" and names[word.operands["which"]] == SERVES:
             return word
@@ -146,8 +156,10 @@ def serves_at_once(runner: Runner, names: Sequence[str]) -> StepWord | None:
 
 
 def removes(runner: Runner, p: int | None, names: Sequence[str]) -> StepWord | None:
-    """The step in which a leader removes from toBeApplied what it has just applied, where the text has one (3.4): on a
-    server nothing stands between the two."""
+    """Return the step in which a leader removes from toBeApplied what it has just applied (3.4), or None.
+
+    On a server nothing happens between the two.
+    """
     s = runner.state
     if p is None or not len(s.to_be_applied[p]) or not s.tree[p] >> s.to_be_applied[p][0] & 1:
         return None
@@ -155,21 +167,21 @@ def removes(runner: Runner, p: int | None, names: Sequence[str]) -> StepWord | N
 
 
 def own_step(runner: Runner, p: int, names: Sequence[str], name: str) -> StepWord | None:
-    """An action of a process, if it is possible now."""
+    """Return an action of a process by name, if it is possible now, or None."""
     words = map(StepWord.of, runner.possible())
     own = (w for w in words if w.kind == "action" and w.process == p)
     return next((w for w in own if names[w.operands["which"]] == name), None)
 
 
 def same(step: Step, names: Sequence[str]) -> StepWord:
-    """The word of a step in a model whose actions have these names."""
+    """Return the word of a step in a model whose actions have these names."""
     if step.word.kind != "action":
         return step.word
     return StepWord("action", {**step.word.operands, "which": names.index(step.label.split(", ")[0])}, step.word.choice)
 
 
 def called(step: Step) -> str:
-    """A step in a phrase."""
+    """Return a step as a phrase."""
     operands = ", ".join(f"{k} {v}" for k, v in step.word.operands.items() if k not in ("which", "place"))
     return f"{step.label} ({operands})"
 
@@ -179,7 +191,10 @@ def possible(runner: Runner, word: StepWord) -> bool:
 
 
 def by_itself(runner: Runner, p: int, names: Sequence[str]) -> StepWord | None:
-    """What a process does next without anybody: of NEWLEADER, of the leader's own epoch, of beginning to serve."""
+    """Return the step that a process takes next by itself, or None.
+
+    Such steps belong to NEWLEADER, to the leader's own epoch, or to beginning to serve.
+    """
     for w in runner.possible():
         word = StepWord.of(w)
         if word.kind == "action" and word.process == p and names[word.operands["which"]] in INSIDE:
@@ -188,10 +203,10 @@ def by_itself(runner: Runner, p: int, names: Sequence[str]) -> StepWord | None:
 
 
 def numbered(states: Sequence[JsonState], steps: Sequence[Step]) -> tuple[int, ...]:
-    """Which server each process is, so that where votes are equal the larger id is the model's leader.
+    """Return the server id of each process, chosen so that where votes are equal the larger id is the model's leader.
 
     Raises:
-        Cannot: no ids do.
+        Cannot: no assignment does that.
     """
     larger: list[tuple[int, int]] = []
     for before, s in zip(states, steps, strict=False):
@@ -208,6 +223,6 @@ def numbered(states: Sequence[JsonState], steps: Sequence[Step]) -> tuple[int, .
 
 
 def decisive(trace: Trace) -> int:
-    """The step that a control run leaves out: the last fault; where there is none, the last step."""
+    """Return the number of the step that a control run leaves out: the last fault, else the last step."""
     found = [s.number for s in trace.steps if s.word.kind in FAULTS or s.label in FAULTS]
     return found[-1] if found else len(trace.steps)

@@ -1,4 +1,4 @@
-"""The player: one step of a plan after the other on real servers, each forced, seen, and held against the model."""
+"""Play a plan on real servers step by step: each step is forced, observed, and compared with the model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["Played", "Player", "Write"]
 ELECTION = re.compile(r"New election\. My id = +\d+, proposed zxid=0x([0-9a-f]+)")
 DRAINS = re.compile(r"SyncRequestProcessor\S* - Shutting down")
 ROOT = "/zabcheck"
-# Held between NEWLEADER and its acknowledgement alone: TRUNC opens the log, and a leader saves a snapshot, as well.
+# Held only between NEWLEADER and its acknowledgement: TRUNC opens the log, and a leader saves a snapshot, as well.
 OF_NEWLEADER = {ACKNOWLEDGE, LOG, SNAPSHOT}
 
 
@@ -37,7 +37,7 @@ class Write:
 
     Attributes:
         result: kazoo's; ready when the client has an answer.
-        answered: after which step it had one; 0: none, or not before the end.
+        answered: after which step it had one; 0 if it had none, or not before the end.
     """
 
     zxid: int
@@ -48,13 +48,13 @@ class Write:
 
 @dataclass
 class Played:
-    """What came of a run.
+    """The result of playing a run on servers.
 
     Attributes:
-        steps: how many were forced and seen, and agreed.
-        differs: at the step after those: where server and model differ; empty: nowhere.
-        seconds: of each step.
-        writes: what clients wrote.
+        steps: the number of steps that were forced and seen, and agreed.
+        differs: where server and model differ, at the step after those; empty if nowhere.
+        seconds: how long each step took.
+        writes: the writes of the clients.
         base: the servers' zxid for <1,1>.
     """
 
@@ -85,18 +85,21 @@ class Player:
     # --- the start ---------------------------------------------------------------------------------
 
     def wait(self, seen: Callable[[], bool], what: str, seconds: float = 0) -> None:
-        """
+        """Wait for a condition.
+
         Raises:
-            Cannot: it is not seen in time.
+            Cannot: it is not met in time; the message names `what`.
         """
         if not self.ensemble.recording.wait(seen, seconds or self.patience):
             raise Cannot(f"not seen within {seconds or self.patience:g} s: {what}")
 
     def establish(self) -> None:
-        """The established start: p0 leads, <1,1> is everywhere, <1,2> is proposed and nowhere logged.
+        """Bring the servers to the established start: p0 leads, and <1,1> is everywhere.
+
+        <1,2> is proposed and nowhere logged.
 
         Raises:
-            Cannot: the servers do not come to it.
+            Cannot: the servers do not reach it.
         """
         e, (a, b, c) = self.ensemble, self.ids
         first = b if b < a else c
@@ -117,7 +120,7 @@ class Player:
             self.wait(lambda n=n: base in read_disk(e.servers[n].data).log, f"server {n} has logged {base:#x}")  # type: ignore[misc]
         self.compare.zxids = Zxids(base)
         self.played.base = base
-        time.sleep(0.05)  # so that acknowledgements that are on their way are in before links are held
+        time.sleep(0.05)  # for acknowledgements in transit to arrive before links are held
         e.hold(True)
         for gates in e.gates.values():
             gates.close(*(set(EVERY) - OF_NEWLEADER))
@@ -127,15 +130,17 @@ class Player:
         e.recording.note("run", "established, as the model is")
 
     def write(self, client: Any, model: int) -> None:
-        """A client writes, and does not wait for the answer. Where a write of the log fails, it writes so much that
-        the log needs more room."""
+        """Write as a client, without waiting for the answer.
+
+        Where a write of the log must fail, the data is so large that the log needs more room.
+        """
         path = f"{ROOT}/{Zxids.said(model).strip('<>').replace(',', '-')}"
         self.played.writes.append(Write(model, path, client.create_async(path, path.encode() * self.size)))
 
     # --- the steps ---------------------------------------------------------------------------------
 
     def play(self) -> Played:
-        """All steps, or up to the first that differs."""
+        """Play all steps, or those up to the first that differs."""
         before = self.plan.initial
         for step in self.plan.steps:
             began = time.monotonic()
@@ -162,10 +167,10 @@ class Player:
         return self.played
 
     def settle(self, s: JsonState, process: int | None) -> None:
-        """Wait until servers and model are the same.
+        """Wait until servers and model agree.
 
         Raises:
-            Cannot: they do not come to be.
+            Cannot: they do not agree in time.
         """
         found: list[str] = []
 
@@ -177,7 +182,7 @@ class Player:
             raise Cannot(found[0])
 
     def cut_lost(self, s: JsonState) -> None:
-        """Of a connection that is lost only what the model has in flight still arrives."""
+        """Cut lost connections, so that only the packets that the model has in flight still arrive."""
         for f in range(3):
             for l in range(3):
                 c = self.compare.connection(f, l) if f != l else None
@@ -203,7 +208,7 @@ class Player:
         return self.ensemble.gates[self.ids[p]]
 
     def said(self, p: int) -> str:
-        """What a server's log says since the step began."""
+        """Return what a server's log contains since the step began."""
         return str(self.server(p).said(self.since[self.ids[p]]))
 
     # --- faults, elections -------------------------------------------------------------------------
@@ -224,10 +229,10 @@ class Player:
             self.votes(p, 3 * self.patience)
 
     def votes(self, p: int, seconds: float = 0) -> None:
-        """It looks for a leader, and says with which zxid.
+        """Check that a server looks for a leader, and votes with the model's zxid.
 
         Raises:
-            Cannot: it does not, or with another one.
+            Cannot: it does not, or votes with another zxid.
         """
         self.wait(
             lambda: bool(ELECTION.search(self.said(p))), f"server {self.ids[p]} (p{p}) votes in a new election", seconds
@@ -254,7 +259,7 @@ class Player:
         self.settle(self.after, l)
 
     def forget_votes(self) -> None:
-        """A vote of a server that looks no more, held since before, would elect it."""
+        """Drop the held votes of servers that no longer look, since they would elect one."""
         for p, n in enumerate(self.ids):
             if self.before["role"][p] != LOOKING:
                 self.ensemble.drop_votes(n)
@@ -270,7 +275,7 @@ class Player:
         self.registers(p, l)
 
     def lose(self, *_: int) -> None:
-        """What comes from now on is dropped (`cut_lost`)."""
+        """Do nothing: `cut_lost` drops what arrives from now on."""
 
     def follower_learns(self, f: int, l: int) -> None:
         c = self.compare.connection(f, l)
@@ -288,17 +293,19 @@ class Player:
             self.wait(lambda: gone or "GOODBYE" in self.said(l), f"server {self.ids[l]} (p{l}) gives up the connection")
 
     def gives_up(self, l: int, c: Connection) -> None:
-        """A leader that does not serve yet waits for a quorum as long as initLimit says: by its clock that is over."""
+        """Make a leader give up a connection; if it does not serve yet, its clock is moved past initLimit."""
         c.close_far()
         if self.before["phase"][l] != SERVING:
             self.server(l).put_ahead((INIT_LIMIT + 1) * TICK)
 
     def ends(self, p: int, cause: Callable[[], object], drains: bool = True) -> None:
-        """A server's term ends: what the model drains is let go on, and it votes.
+        """End a server's term: let the sync thread do what the model drains, and wait for the vote.
 
         Args:
-            drains: the sync thread is let go on when the server waits for it, before or after it has brought its tree
-                up to its log; else at once.
+            p: the process.
+            cause: makes the term end.
+            drains: release the sync thread when the server waits for it, before or after it has brought its tree up to
+                its log; otherwise at once.
         """
         self.leave(p)
         gates = self.gates(p)
@@ -320,13 +327,13 @@ class Player:
         finally:
             self.server(p).put_ahead(0)
         gates.open(COMMIT)
-        time.sleep(0.02)  # threads whose term has ended leave
+        time.sleep(0.02)  # for threads whose term has ended to leave
         gates.close(COMMIT, SYNC, EPOCH)
 
     # --- packets -----------------------------------------------------------------------------------
 
     def receive(self, p: int, q: int, place: int = 0) -> None:
-        """p receives the first packet of q."""
+        """Let p receive the first packet of q."""
         leads = self.before["role"][p] == LEADING
         f, l = (q, p) if leads else (p, q)
         proxy = self.ensemble.quorum[self.ids[f], self.ids[l]]
@@ -348,7 +355,7 @@ class Player:
     # --- threads -----------------------------------------------------------------------------------
 
     def through(self, p: int, gate: str) -> None:
-        """Let a thread go on until server and model are the same, and hold it where it next asks."""
+        """Let a thread continue until servers and model agree, and hold it where it next asks."""
         self.gates(p).open(gate)
         try:
             self.settle(self.after, p)
@@ -356,9 +363,10 @@ class Player:
             self.gates(p).close(gate)
 
     def held(self, p: int, gate: str) -> None:
-        """
+        """Wait until a thread of a process waits at a gate.
+
         Raises:
-            Cannot: no thread stands there.
+            Cannot: none does in time.
         """
         where = f"server {self.ids[p]} (p{p}): its thread comes to {gate}"
         self.wait(lambda: bool(self.gates(p).waiting(gate)), where)
@@ -379,12 +387,12 @@ class Player:
             self.through(p, gate)
 
     def commit_thread(self, p: int, which: int) -> None:
-        """3.4 has a second step, in which a leader removes from toBeApplied what it has applied: nothing holds it."""
+        """Let the commit thread take a step; in 3.4 a second step, which nothing holds, removes it from toBeApplied."""
         if len(self.before["to_apply"][p]) > len(self.after["to_apply"][p]):
             self.one(p, COMMIT, self.before["to_apply"][p][0])
 
     def one(self, p: int, gate: str, model: int) -> None:
-        """Let one transaction pass, and wait until server and model are the same."""
+        """Let one transaction pass, and wait until servers and model agree."""
         self.gates(p).admit(gate, self.compare.zxids.real(model))
         try:
             self.settle(self.after, p)
@@ -416,7 +424,7 @@ class Player:
         self.gates(p).open(*OF_NEWLEADER)
 
     def nothing(self, p: int, which: int) -> None:
-        """It comes by itself."""
+        """Do nothing: the step happens by itself."""
 
     def propose(self, l: int, which: int) -> None:
         n = self.ids[l]
@@ -426,7 +434,7 @@ class Player:
 
 
 def is_saved(path: Path, since: int) -> bool:
-    """Whether a snapshot was written after that, to its end (FileSnap.serialize: a checksum, then "/")."""
+    """Return whether a snapshot was written completely since then (FileSnap.serialize: a checksum, then "/")."""
     try:
         return path.stat().st_mtime_ns >= since and path.read_bytes()[-5:] == b"\0\0\0\1/"
     except OSError:

@@ -1,4 +1,4 @@
-"""The links of the quorum protocol, held packet by packet, and those of the election, where the newest vote waits."""
+"""Hold the packets of the quorum protocol one by one, and of election messages only the newest vote."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ COUNTER = (1 << 32) - 1
 
 
 def counts(packet: Unit, said_uptodate: bool) -> bool:
-    """Whether a packet is one of the model's. Not: pings and what is of clients, and the second ACK(<e,0>), behind
-    UPTODATE, which Leader.processAck ignores."""
+    """Return whether a packet is one of the model's.
+
+    Pings, packets about clients, and the second ACK(<e,0>), behind UPTODATE, which Leader.processAck ignores, are not.
+    """
     assert isinstance(packet, Packet)
     if packet.kind in OUTSIDE:
         return False
@@ -24,7 +26,7 @@ def counts(packet: Unit, said_uptodate: bool) -> bool:
 
 
 class FlushedProxy(Proxy):
-    """Connections on which something may be let through whenever something comes, or they are connected."""
+    """Connections that let units through when something arrives or they are connected."""
 
     def on_unit(self, stream: Stream) -> None:
         self.flush(stream)
@@ -34,7 +36,7 @@ class FlushedProxy(Proxy):
             self.flush(connection.up)
 
     def flush(self, stream: Stream) -> None:
-        """Let through what may pass, once there is somewhere to send it to."""
+        """Pass on what may pass, once there is a connection to send it on."""
         if stream.destination is not None:
             self.let_through(stream)
 
@@ -46,7 +48,7 @@ class QuorumProxy(FlushedProxy):
     """The connections that a follower opens to a leader.
 
     Attributes:
-        held: packets of the model wait to be let through; else all passes.
+        held: whether packets that are messages of the model wait to be let through; if not, all pass.
     """
 
     def __init__(self, source: int, target: int, port_behind: int, recording: Recording) -> None:
@@ -54,7 +56,7 @@ class QuorumProxy(FlushedProxy):
         super().__init__("quorum", source, target, port_behind, recording, packets)
 
     def let_through(self, stream: Stream) -> None:
-        """Let through what need not wait, from the front."""
+        """Pass on what need not wait, from the front."""
         while stream.waiting and (not self.held or not counts(stream.waiting[0], uptodate_passed(stream))):
             self.note_uptodate(stream)
             stream.let()
@@ -64,13 +66,16 @@ class QuorumProxy(FlushedProxy):
             stream.connection.told_uptodate = True
 
     def model_packets(self, stream: Stream) -> list[Packet]:
-        """What waits and is of the model."""
+        """Return the waiting packets that belong to the model."""
         with self.recording.changed:
             return [u for u in stream.waiting if isinstance(u, Packet) and counts(u, uptodate_passed(stream))]
 
     def let_one(self, stream: Stream) -> int:
-        """Let the first packet of the model through, and what is before it and after it and need not wait; how many
-        bytes were let through up to the end of that packet."""
+        """Pass on the first packet of the model, with what need not wait before and after it.
+
+        Returns:
+            How many bytes were passed on up to the end of that packet.
+        """
         with self.recording.changed:
             self.flush(stream)
             self.note_uptodate(stream)
@@ -105,7 +110,7 @@ class ElectionProxy(FlushedProxy):
         super().__init__("election", source, target, port_behind, recording, notifications)
 
     def let_through(self, stream: Stream) -> None:
-        """Let through what may pass; of votes that may not, the newest stays, as QuorumCnxManager keeps one."""
+        """Pass on what may pass; of votes that may not, keep the newest, as QuorumCnxManager does."""
         open_now = self.passes(self.source, self.target)
         while stream.waiting and (open_now or isinstance(stream.waiting[0], Greeting)):
             stream.let()

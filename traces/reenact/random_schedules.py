@@ -1,4 +1,4 @@
-"""Runs drawn at random in the text of a release, to be played: does the text do what servers do?"""
+"""Draw random runs in the model of a release and play them, to test whether model and servers do the same."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ RARE = {  # beside 1 for any other step
 
 
 def drawn(variant: str, seed: int, batches: bool = False) -> ReenactmentPlan:
-    """A run.
+    """Return a random run as a plan.
 
     Args:
-        variant: the release, as the text has it.
-        batches: a sync thread of its servers forces all that is queued at once (before 3.6.0): so it does here, in a
-            step each.
+        variant: the variant of the protocol for the release.
+        seed: the seed.
+        batches: the sync thread of the servers forces all that is queued at once (before 3.6.0), so the run does the
+            same, one step per transaction.
     """
     c = Configuration(
         "zookeeper", variant, start="established", timeouts=0, crashes=2, losses=2, partitions=1, budgets=BUDGETS
@@ -59,13 +60,16 @@ def drawn(variant: str, seed: int, batches: bool = False) -> ReenactmentPlan:
 
 
 def next_logged(runner: Runner, p: int | None, names: list[str]) -> StepWord | None:
-    """The next step of a sync thread."""
+    """Return the next step of a process's sync thread, or None."""
     return None if p is None else own_step(runner, p, names, "sync thread")
 
 
 def can(runner: Runner, word: StepWord, names: Sequence[str]) -> bool:
-    """Whether a step can be forced: it has a row; the larger id wins where votes are equal; who joins a leader hears of
-    it from a quorum that says one epoch."""
+    """Return whether a step can be forced.
+
+    It needs a row; where votes are equal the larger id must win; a server that joins a leader must hear of it from a
+    quorum with one epoch.
+    """
     if word.kind == "action":
         return names[word.operands["which"]] in MAPPING
     if word.kind == "join":
@@ -77,22 +81,25 @@ def can(runner: Runner, word: StepWord, names: Sequence[str]) -> bool:
 
 
 def says_one_epoch(runner: Runner, l: int) -> bool:
-    """Whether a leader and who follows it are a quorum of notifications with one peerEpoch, as a server that looks has
-    to hear of it, since no vote that is old passes here (FastLeaderElection.getVoteTracker, Vote.equals). A leader says
-    its own epoch from Leader.startZkServer on, a follower from UPTODATE on (QuorumPeer.updateElectionVote). The text
-    lets a server join between: it has heard an old vote, or has been of the round since before."""
+    """Return whether a leader and its followers are a quorum of notifications with one peerEpoch.
+
+    A server that looks has to hear that, since no old vote passes here (FastLeaderElection.getVoteTracker,
+    Vote.equals). A leader announces its own epoch from Leader.startZkServer on, a follower from UPTODATE on
+    (QuorumPeer.updateElectionVote). The model lets a server join in between: it has heard an old vote, or has been in
+    the round since before.
+    """
     s = runner.state
     alike = [f for f in range(3) if f != l and s.role[f] == FOLLOWING and s.leader[f] == l]
     return any((s.phase[f] == SERVING) == (s.phase[l] == SERVING) for f in alike)
 
 
 def equal(runner: Runner, f: int, l: int) -> bool:
-    """Whether two servers' votes are equal but for their ids."""
+    """Return whether two servers' votes are equal but for their ids."""
     s = runner.state
     return bool(s.current_epoch[f] == s.current_epoch[l] and s.last_processed[f] == s.last_processed[l])
 
 
 def kind(step: Step) -> str:
-    """What the steps of a run are counted by."""
+    """Return the kind by which a step is counted."""
     assert row_of(step) is not None
     return step.label if step.word.kind == "action" else step.word.kind.replace("_", " ")

@@ -1,4 +1,4 @@
-"""How often of how many times, with what that says of the rate."""
+"""Report how often an event happened, with a confidence interval of its rate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Z = 1.959963984540054  # 95 %
 
 
 def interval(hits: int, times: int) -> tuple[float, float]:
-    """Wilson's interval of 95 % for a rate."""
+    """Return Wilson's interval of 95 % for a rate."""
     if not times:
         return 0.0, 1.0
     rate, n = hits / times, times
@@ -21,5 +21,6 @@ def interval(hits: int, times: int) -> tuple[float, float]:
 
 
 def told_rate(hits: int, times: int) -> str:
+    """Return a rate with its 95 % interval: `3 of 10 (95 %: 0.11 to 0.60)`."""
     low, high = interval(hits, times)
     return f"{hits} of {times} (95 %: {low:.2f} to {high:.2f})"

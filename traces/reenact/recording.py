@@ -1,4 +1,4 @@
-"""What happens on the servers, in order, and waiting for it."""
+"""Record what happens on the servers, in order, and wait for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Recording"]
 
 
 class Recording:
-    """One lock for all that is seen, and a line of a file for each.
+    """A recording of everything that is seen, under one lock, one line per event.
 
     Args:
         folder: where the files are made: `events.txt`, and `bytes.jsonl` with all that came over links, a line a piece:
@@ -35,7 +35,7 @@ class Recording:
             self.changed.notify_all()
 
     def came(self, place: str, connection: int, data: bytes) -> None:
-        """Bytes came over a link."""
+        """Record bytes that came over a link."""
         with self.changed:
             if not self.over:
                 self.raw.write(
@@ -43,8 +43,10 @@ class Recording:
                 )
 
     def wait(self, seen: Callable[[], bool], seconds: float) -> bool:
-        """Whether it is seen before the patience ends. What is on disks and what servers say is looked at again and
-        again, since nothing tells of it."""
+        """Wait for a condition; return whether it was met in time.
+
+        Disks and servers are polled, since nothing announces a change there.
+        """
         end = Deadline(seconds)
         pause = 0.005
         while not seen():

@@ -1,4 +1,4 @@
-"""A trace played on real servers, from the first process started to the last ended, and what came of it."""
+"""Play a trace on real servers, from the first process started to the last ended."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["ReenactedRun", "play", "tried"]
 
 @dataclass
 class ReenactedRun:
-    """What came of one time.
+    """The result of re-enacting a trace once.
 
     Attributes:
-        trouble: the servers did not come to where the trace begins: nothing is said of it; empty: they did.
+        trouble: why the servers did not come to where the trace begins, so that it was not tried; empty if they did.
         harm: what is broken on the real servers.
     """
 
@@ -36,7 +36,7 @@ class ReenactedRun:
 
     @property
     def agreed(self) -> bool:
-        """Every step was forced, seen, and as the model has it."""
+        """Return whether every step was forced, seen, and as the model has it."""
         return not self.trouble and not self.played.differs
 
 
@@ -82,7 +82,7 @@ def as_dict(plan: ReenactmentPlan, run: ReenactedRun) -> dict[str, object]:
 def tried(
     folder: Path, release: Release, plan: ReenactmentPlan, retries: int, patience: float, say: Callable[[str], None]
 ) -> tuple[ReenactedRun, int]:
-    """Play a plan until every step agrees, or as often as there are retries; the last run and how many there were."""
+    """Play a plan until every step agrees, or the retries are used up; return the last run and the number of runs."""
     for again in range(retries + 1):
         run = play(folder / f"try{again + 1}", release, plan, patience)
         if run.agreed or again == retries:

@@ -1,4 +1,4 @@
-"""Where real servers come from, and one of them as a process: started, killed, read."""
+"""Find real ZooKeeper servers, and run one of them as a process: start, kill, read."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ NO_WALK = ("-Dzookeeper.preAllocSize=64", "-Dzookeeper.snapshotSizeFactor=-1")
 
 
 class Cannot(Exception):
-    """Real servers cannot be run here, or did not do what servers do; says why in a sentence."""
+    """Real servers cannot be run here, or did not behave as required; the message says why in one sentence."""
 
 
 @dataclass(frozen=True)
 class Release:
-    """Servers to be started.
+    """A release of ZooKeeper to start.
 
     Attributes:
-        name: of the release, or of that which a build of the user's own is held against.
-        command: of a server, before the path of its configuration.
-        environment: more of it.
-        settings: what a server is told besides.
+        name: the name of the release, or of the one with which a build of the user's own is compared.
+        command: the command that starts a server, before the path of its configuration.
+        environment: further environment variables.
+        settings: further lines of the configuration.
     """
 
     name: str
@@ -51,13 +51,15 @@ class Release:
 
     @property
     def batches(self) -> bool:
-        """Before 3.6.0 there is no zookeeper.maxBatchSize: the sync thread forces all that is queued at once."""
+        """Return whether the sync thread forces its whole queue at once, as before 3.6.0 (zookeeper.maxBatchSize)."""
         return self.before(3, 6)
 
     @property
     def is_34(self) -> bool:
-        """3.4: a leader saves no snapshot when it is elected, and a commit thread takes a transaction before it is
-        held."""
+        """Return whether the release is 3.4.
+
+        There a leader saves no snapshot when it is elected, and a commit thread takes a transaction before it is held.
+        """
         return self.before(3, 5)
 
     def before(self, *number: int) -> bool:
@@ -66,10 +68,10 @@ class Release:
 
 
 def settings_for(variant: str) -> tuple[str, ...]:
-    """What servers are told that are held against a variant of the text.
+    """Return the settings of servers that are compared with a variant of the protocol.
 
     Raises:
-        Cannot: nothing makes servers do it: a snapshotSizeFactor above 1 is not taken, no power is lost.
+        Cannot: no setting has that effect: a snapshotSizeFactor above 1 is not taken, no power is lost.
     """
     asked = variant.split(",")
     if "walk-large" in asked:
@@ -80,11 +82,13 @@ def settings_for(variant: str) -> tuple[str, ...]:
 
 
 def find_release(release: str, folder: str = "", jar: str = "", servers: str = "") -> Release:
-    """
+    """Find the servers of a release.
+
     Args:
+        release: the release.
         folder: a build or an unpacked distribution of ZooKeeper.
         jar: a server's jar, in place of the release's.
-        servers: where the release's distribution lies.
+        servers: the folder of the release's distribution.
 
     Raises:
         Cannot: something is missing.
@@ -132,7 +136,7 @@ def distribution(folder: Path, release: str) -> Path:
 
 
 def how_to_get(release: str) -> str:
-    """How a user gets a release, which zabcheck never downloads."""
+    """Return how to get a release, which zabcheck never downloads."""
     return (
         f"zabcheck downloads nothing: unpack ZooKeeper {release}, of https://archive.apache.org/dist/zookeeper, into "
         f"a folder and give it with --servers"
@@ -140,13 +144,14 @@ def how_to_get(release: str) -> str:
 
 
 def built(folder: Path, release: str) -> Release:
-    """A build of the user's own.
+    """Return the user's own build as a release.
 
     Args:
-        release: whose it is like.
+        folder: the build.
+        release: the release that it is compared with.
 
     Raises:
-        Cannot: this is none.
+        Cannot: the folder is no build.
     """
     places = [
         folder,
@@ -164,7 +169,7 @@ def built(folder: Path, release: str) -> Release:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on, below those that connections get: a server that starts again finds its own."""
+    """Return unused ports below those that connections get, so that a restarted server can use its own again."""
     try:
         first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     except (OSError, ValueError):
@@ -179,7 +184,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def compiled_shim(folder: Path) -> Path:
-    """The library that makes threads ask (shim.c).
+    """Compile the library that makes threads ask (shim.c).
 
     Raises:
         Cannot: it does not compile.
@@ -194,14 +199,14 @@ def compiled_shim(folder: Path) -> Path:
 
 
 class Server:
-    """One server: its folder, its configuration, and the process, if it runs.
+    """One server: its folder, its configuration, and its process, if it runs.
 
     Args:
         number: its id.
         client, quorum, election: its own ports.
         servers: the quorum and election ports of all.
         proxies: for each of these ports of others the one to connect to instead.
-        gate: the socket that its threads ask over; None: they run by themselves.
+        gate: the socket that its threads ask over; None if they run freely.
         limits: tickTime, initLimit, syncLimit.
     """
 
@@ -250,16 +255,16 @@ class Server:
             )  # fmt: skip
 
     def snapshot(self, zxid: int) -> Path:
-        """Where its snapshot of a zxid is."""
+        """Return the path of the server's snapshot of a zxid."""
         return self.data / "version-2" / f"snapshot.{zxid:x}"
 
     def put_ahead(self, milliseconds: int) -> None:
-        """Put the clock of its main thread ahead of what it is."""
+        """Move the clock of the server's main thread ahead."""
         with self.clock.open("r+b" if self.clock.exists() else "wb") as f:
             f.write(struct.pack("=q", milliseconds * 1_000_000))
 
     def stall(self, stalls: bool) -> None:
-        """Let what its threads force to the disk wait, or go on."""
+        """Let what its threads force to the disk wait, or continue."""
         with self.disk.open("r+b" if self.disk.exists() else "wb") as f:
             f.write(b"1" if stalls else b"0")
 
@@ -275,14 +280,14 @@ class Server:
             self.process = None
 
     def said(self, since: int = 0) -> str:
-        """Its log, from a place on."""
+        """Return the server's log from a position on."""
         with contextlib.suppress(OSError), self.log.open("rb") as lines:
             lines.seek(since)
             return lines.read().decode(errors="replace")
         return ""
 
     def asked(self, word: str = "srvr") -> str:
-        """The answer to a word of four letters; empty: there is none."""
+        """Return the answer to a four-letter word; empty if there is none."""
         out = b""
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.client), 1) as s:
             s.settimeout(1)
@@ -292,7 +297,7 @@ class Server:
         return out.decode(errors="replace")
 
     def status(self) -> tuple[str, int]:
-        """leader, follower or nothing, and its last processed zxid."""
+        """Return the server's role (`leader`, `follower` or empty) and its last processed zxid (-1 if unknown)."""
         said = self.asked()
         mode, zxid = re.search(r"^Mode: (\w+)", said, re.M), re.search(r"^Zxid: 0x([0-9a-f]+)", said, re.M)
         return (mode[1] if mode else "", int(zxid[1], 16) if zxid else -1)

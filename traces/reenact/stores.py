@@ -1,4 +1,4 @@
-"""What is on the disk of a server, as the audit reads it: logged zxids, snapshots, epochs."""
+"""Read the disk of a server as the audit does: logged zxids, snapshots, epochs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _readers: list[Reader] = []
 
 @dataclass(frozen=True)
 class Disk:
-    """What a server would find if it started.
+    """The contents of a server's disk, as a start would find them.
 
     Attributes:
         log: the zxids of its records, in the order in which they stand, and of its files.
-        snapshots: the zxids that snapshots are named after, ascending.
-        current, accepted: the epochs; -1: there is no such file, or none that says a number.
+        snapshots: the zxids after which snapshots are named, ascending.
+        current, accepted: the epochs; -1 if there is no such file, or none that holds a number.
     """
 
     log: tuple[int, ...]
@@ -31,6 +31,7 @@ class Disk:
 
 
 def read_disk(folder: Path) -> Disk:
+    """Read the contents of a server's disk."""
     if not _readers:
         _readers.append(Reader(1 << 16))
     zxids: list[int] = []

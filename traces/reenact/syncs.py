@@ -1,4 +1,4 @@
-"""The synchronizations of a run, by kind: what a leader sent to bring a learner up to date, and how far it came."""
+"""Count the synchronizations of a run by kind: what a leader sent to a learner, and how much of it arrived."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ FIRST = ("DIFF", "TRUNC", "SNAP")
 
 @dataclass
 class Sync:
-    """One synchronization.
+    """One synchronization of a learner with its leader.
 
     Attributes:
-        learner: whose.
+        learner: the number of the learner.
         first: DIFF, TRUNC or SNAP.
-        transactions: proposals that came behind it, before NEWLEADER.
-        received: NEWLEADER was received: the learner has all of it.
-        acknowledged: and acknowledged: it is on the learner's disk.
+        transactions: the number of proposals that follow it, before NEWLEADER.
+        received: whether NEWLEADER was received, so that the learner has all of it.
+        acknowledged: whether it was acknowledged, so that it is on the learner's disk.
     """
 
     learner: int
@@ -38,7 +38,7 @@ class Sync:
 
 
 def syncs_of(steps: Sequence[Step]) -> list[Sync]:
-    """Those of which the learner has received the first packet, in order."""
+    """Return the synchronizations whose first packet the learner has received, in order."""
     out: list[Sync] = []
     now: dict[int, Sync] = {}
     for step in steps:

@@ -1,4 +1,4 @@
-"""The model's zxids and epochs, and the servers'."""
+"""Translate zxids and epochs between the model and the servers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ __all__ = ["Zxids"]
 
 @dataclass(frozen=True)
 class Zxids:
-    """Epochs differ by a constant. <1,1> stands for all that was there when the run began; later counters of epoch 1
-    count on from it, and those of later epochs are the same.
+    """Translates zxids and epochs between the model and the servers.
+
+    Epochs differ by a constant. <1,1> stands for everything that was there when the run began; later counters of epoch
+    1 count on from it, and those of later epochs are the same.
 
     Attributes:
         base: the servers' zxid for <1,1>.
@@ -21,7 +23,7 @@ class Zxids:
     base: int
 
     def epoch(self, model: int) -> int:
-        """A server's epoch for a model's; -1 and 0 are themselves."""
+        """Return a server's epoch for a model's; -1 and 0 stay."""
         return model if model <= 0 else model - 1 + (self.base >> 32)
 
     def real(self, model: int) -> int:
@@ -33,12 +35,12 @@ class Zxids:
         return self.epoch(e) << 32 | n
 
     def logged(self, log: tuple[int, ...]) -> list[str]:
-        """A server's log in the model's words: what there was before the run is one transaction."""
+        """Return a server's log as zxids of the model; everything from before the run is one transaction."""
         out = ["<1,1>"] if any(z == self.base for z in log) else []
         return out + [self.told(z) for z in log if z > self.base]
 
     def told(self, real: int) -> str:
-        """A server's zxid in the model's words."""
+        """Return a server's zxid as a zxid of the model."""
         e, n = real >> 32, real & 0xFFFFFFFF
         first = self.base >> 32
         if e < first or (e == first and n > 0 and real < self.base):

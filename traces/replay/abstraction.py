@@ -1,15 +1,15 @@
-"""How a state of the simulator is seen in the explorer's schema.
+"""Map a state of the simulator to the explorer's schema.
 
-Fields of processes and of the observed history are the same in both, and are taken as they are. The
-explorer's network and budgets the simulator does not have; they are rebuilt:
+Fields of processes and of the observed history are the same in both and are copied. The simulator does not have the
+explorer's network and budgets; they are reconstructed:
 
 - `link` from the ends of a connection: which of them are open, and whether it is cut;
-- `to_leader`, `to_follower` from the heap: what is on its way over the connection that is there
-  now, to an end that is open, in the order of its numbers;
+- `to_leader`, `to_follower` from the heap: the messages in transit over the current connection to an open end, in the
+  order of their numbers;
 - `in_flight` from the heap: all of it;
-- what is left of a budget is what the question gives, less what was spent.
+- the rest of a budget: the configuration's amount, less what was spent.
 
-Nothing here says what may happen next, or what a step does.
+Nothing here decides what may happen next, or what a step does.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ Datagram = tuple[int, dict[str, Any]]  # its number, and what it says with its s
 
 @dataclass(frozen=True)
 class TraceCluster(Cluster):
-    """A cluster as large as a configuration, in which its traces are played.
+    """A cluster with the sizes of a configuration, in which its traces are replayed.
 
     Attributes:
-        log_room: room in a history.
-        keeps_literal: whether the configuration asks for what the literal invariant 5 does.
-        keeps_passes: how many passes of a process it keeps.
-        due_room: room for so many proposals on the schedule, if that is more than can be abcast.
+        log_room: the number of transactions that a history has room for.
+        keeps_literal: whether the configuration asks for the fields of the literal invariant 5.
+        keeps_passes: the number of passes of a process that it keeps.
+        due_room: the number of proposals on the schedule that there is room for, if that is more than can be abcast.
     """
 
     log_room: int = 0
@@ -71,16 +71,16 @@ class TraceCluster(Cluster):
 
     @cached_property
     def slots(self) -> int:
-        """Mail that can never arrive stays in the heap, since nothing brings it forward."""
+        """Return the number of message slots; mail that can never arrive stays in the heap and occupies one."""
         return 2048
 
     @staticmethod
     def of(model: Model, oracle: str = "", due: int = 0) -> TraceCluster:
-        """The stage of a model.
+        """Return the cluster in which the traces of a model are replayed.
 
         Args:
-            oracle: who plays the leader oracle where no script does.
-            due: proposals on the schedule, if they are more than the model has.
+            oracle: the process that the leader oracle names where no script does.
+            due: the number of scheduled proposals, if larger than the model's.
         """
         c = model.configuration
         log = max(2 * c.txns, c.txns + c.duplicates)
@@ -94,12 +94,12 @@ class TraceCluster(Cluster):
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of the simulator's heap.
+    """An entry of the simulator's heap of messages.
 
     Attributes:
-        place: where in the heap.
+        place: its place in the heap.
         seq: the number under which it was sent.
-        slot: where the message lies.
+        slot: the slot with the message.
         message: the message.
     """
 
@@ -110,7 +110,7 @@ class Entry:
 
 
 def entries(s: StateView) -> Iterator[Entry]:
-    """What is in the heap, in no order."""
+    """Yield the entries of the heap, in no particular order."""
     for place in range(s.queued):
         word = s.queue[place]
         slot = slot_of(word)
@@ -118,7 +118,7 @@ def entries(s: StateView) -> Iterator[Entry]:
 
 
 class Abstraction:
-    """Sees states of a stage in the schema of a model."""
+    """Maps states of the simulator to the schema of a model."""
 
     def __init__(self, model: Model, stage: Cluster) -> None:
         self.model = model
@@ -137,12 +137,17 @@ class Abstraction:
     # --- what is on its way ----------------------------------------------------------------------
 
     def over(self, s: StateView, f: int, l: int, way: int) -> list[Entry]:
-        """What is on its way over the connection of f to l (`UP` or `DOWN_WAY`), by its numbers. On
-        a lossy channel what was passed over is lost."""
+        """Return the messages in transit over the connection of f to l in one direction, in the order of their numbers.
+
+        On a lossy channel, messages that a received one passed over are lost.
+
+        Args:
+            way: the direction, `UP` or `DOWN_WAY`.
+        """
         return self.over_all(s, way).get((f, l), [])
 
     def over_all(self, s: StateView, way: int) -> dict[tuple[int, int], list[Entry]]:
-        """The same of every connection over which something is on its way."""
+        """Return the messages in transit by connection (follower, leader), for connections that have any."""
         ends, numbers = (s.leader_end if way == UP else s.follower_end), s.connection
         found: dict[
             tuple[int, int], dict[int, Entry]
@@ -157,25 +162,25 @@ class Abstraction:
         return {pair: [out[number] for number in sorted(out)] for pair, out in found.items()}
 
     def arrives(self, s: StateView, m: MessageView) -> bool:
-        """Whether what is on its way over a connection may still be taken."""
+        """Return whether a message in transit over a connection may still be received."""
         taken = s.taken_up if m.way == UP else s.taken_down
         return s.order != LOSSY or bool(m.number > taken[m.follower][m.leader])
 
     def bag(self, s: StateView) -> list[Entry]:
-        """The datagrams on their way, as they were sent."""
+        """Return the datagrams in transit, in the order of sending."""
         return sorted(entries(s), key=lambda e: e.seq)
 
     # --- the state -------------------------------------------------------------------------------
 
     def state(self, s: StateView, spent: Mapping[str, int]) -> JsonState:
-        """A state of the simulator as one of the explorer.
+        """Map a state of the simulator to the explorer's schema.
 
         Args:
             s: the simulator's state.
-            spent: by budget, how much of it the run has used up.
+            spent: the amount of each budget that the run has used.
 
         Raises:
-            ValueError: the state holds what the explorer's has no room for.
+            ValueError: the state does not fit the explorer's ranges.
         """
         out: JsonState = {}
         for f in self.layout.schema.fields:
@@ -190,7 +195,7 @@ class Abstraction:
         return out
 
     def network(self, s: StateView, name: str) -> Any:
-        """A field of the explorer's network."""
+        """Return a field of the explorer's network, by name."""
         if name == "link":
             return [[self.link(s, f, l) for l in self.nodes] for f in self.nodes]
         if name == "to_leader":
@@ -207,7 +212,7 @@ class Abstraction:
 
     @staticmethod
     def link(s: StateView, f: int, l: int) -> int:
-        """The state of a connection, by which ends still have something to learn."""
+        """Return the state of a connection, by which of its ends are open and whether it is cut."""
         if s.follower_end[f][l] and s.leader_end[f][l]:
             return LOST if s.cut[f][l] else OPEN
         if s.follower_end[f][l]:
@@ -215,20 +220,20 @@ class Abstraction:
         return LEADER_OPEN if s.leader_end[f][l] else NONE
 
     def texts(self, sent: list[Entry]) -> list[dict[str, Any]]:
-        """Messages without what the simulator wrote on them."""
+        """Return messages without the simulator's bookkeeping fields."""
         return [{k: v for k, v in self.message(e).items() if k not in self.envelope} for e in sent]
 
     def message(self, entry: Entry) -> dict[str, Any]:
-        """A message with what the simulator wrote on it."""
+        """Return a message with the simulator's bookkeeping fields."""
         m: dict[str, Any] = self.written(entry.message.buffer, entry.message.at)
         return m
 
     def datagrams_of(self, s: StateView) -> list[Datagram]:
-        """The datagrams on their way, those of one source and target in the order in which they were sent."""
+        """Return the datagrams in transit; those of one source and target are in the order of sending."""
         return [(e.seq, self.message(e)) for e in self.bag(s)]
 
     def datagrams(self, s: StateView) -> list[dict[str, Any]]:
-        """The datagrams on their way, with what the explorer writes on them."""
+        """Return the datagrams in transit with the explorer's bookkeeping fields."""
         ordered = s.order != ANY_ORDER
         ahead: dict[tuple[int, int], int] = {}
         out = []
@@ -244,7 +249,11 @@ class Abstraction:
 
 
 def fitted(name: str, value: Any, sizes: tuple[int, ...]) -> Any:
-    """A field over axes cut to these sizes; beyond them there must be nothing."""
+    """Cut a field over axes to the given sizes.
+
+    Raises:
+        ValueError: an entry beyond the sizes is not empty.
+    """
     if not sizes:
         return value
     for extra in value[sizes[0] :]:
@@ -254,7 +263,7 @@ def fitted(name: str, value: Any, sizes: tuple[int, ...]) -> Any:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """The plain values in a JSON value."""
+    """Yield the plain values inside a JSON value."""
     if isinstance(value, dict):
         value = list(value.values())
     if not isinstance(value, list):

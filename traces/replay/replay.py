@@ -1,10 +1,10 @@
-"""Replaying a trace through the simulator, from the trace alone.
+"""Replay a trace through the simulator, from the trace alone.
 
-For step k the script sets one thing up in tick k, and the simulator's own loop, heap, links, clock
-and handlers do the rest. After every step the state, abstracted, must equal the recorded one, and
-so must what was received, sent, accepted, delivered, established and abcast; the property must
-break at the last step and not before. Where somebody waits for ever, the simulator's loop must close too, and the run
-is held to be fair (`traces/record/fair.py`). The explorer's successor function has no part in it.
+For step k the script prepares one event in tick k, and the simulator's own loop, heap, links, clock and handlers do the
+rest. After every step the abstracted state must equal the recorded one, and so must the messages received and sent, and
+the transactions accepted, delivered, established and abcast. The property must be violated at the last step and not
+before. For a lasso the simulator's loop must close too, and the run must be fair (`traces/record/fair.py`). The
+explorer's successor function is not used.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ SIMULATOR = "the simulator gives"
 
 @dataclass(frozen=True)
 class Replayed:
-    """A trace that replayed, step by step equal.
+    """A trace that replayed with every step equal.
 
     Attributes:
         steps: what the simulator did.
-        property_name: the property that breaks at the last step; empty: the trace says of none.
+        property_name: the property that breaks at the last step; empty if the trace names none.
         dump: the canonical dump at the end; its digest is the lab's.
-        lasso: that somebody waits for ever, which is so; None: the trace says nothing of it.
-        failure: the run-time error in which it ends; None: it ends in none.
+        lasso: the starvation that the trace claims, which was confirmed; None if it claims none.
+        failure: the run-time error in which it ends; None if it ends in none.
     """
 
     steps: tuple[Step, ...]
@@ -63,7 +63,7 @@ class Replayed:
 
     @property
     def sentence(self) -> str:
-        """The verdict."""
+        """Return the verdict as a sentence."""
         said = f"replayed {counted(len(self.steps), 'step')} through the simulator, each equal to the recorded one"
         if self.failure is not None:
             return f"{said}; the run ends in the recorded run-time error: {self.failure.text}"
@@ -115,9 +115,10 @@ def replay(trace: Trace, each: Callable[[Step], None] = lambda _: None) -> Repla
 
 
 def replay_failing(trace: Trace, failure: Failure, each: Callable[[Step], None]) -> Replayed:
-    """Replay a run that ends in a run-time error. The simulator has to meet the same one: in the same line of the
-    author's source; or, where a capacity of the explorer's was too small, take the step to a state for which the
-    explorer has no room.
+    """Replay a run that ends in a run-time error, which the simulator has to meet as well.
+
+    The simulator must fail in the same line of the author's source. If a capacity of the explorer was too small, the
+    simulator must instead reach a state that does not fit the explorer's ranges.
 
     Raises:
         TraceError: the first difference, by step and field.
@@ -153,10 +154,10 @@ def replay_failing(trace: Trace, failure: Failure, each: Callable[[Step], None])
 
 
 def failing_step(scripted: ScriptedSimulator, step: Step, failure: Failure) -> Step:
-    """What the simulator does in a step that is to meet a run-time error.
+    """Let the simulator take a step that must meet a run-time error, and return what it did before it.
 
     Raises:
-        TraceError: it meets none, or another.
+        TraceError: the simulator meets no run-time error, or another one.
     """
     before = scripted.abstract
     try:
@@ -168,7 +169,7 @@ def failing_step(scripted: ScriptedSimulator, step: Step, failure: Failure) -> S
     try:
         check_state(scripted.model.program.layout, again.state, "the state after it")
     except TraceError:
-        if failure.widen:  # a capacity of the explorer's alone
+        if failure.widen:  # a capacity that only the explorer has
             nothing: dict[str, Any] = dict.fromkeys(("sent", "delivered", "accepted", "established", "observed"), ())
             return replace(again, state=before, abcast=None, label=step.label, **nothing)
         raise
@@ -176,23 +177,24 @@ def failing_step(scripted: ScriptedSimulator, step: Step, failure: Failure) -> S
 
 
 def hold_same(said: Failure, met: Failure) -> None:
-    """
+    """Check that the simulator meets the run-time error that the trace names.
+
     Raises:
-        TraceError: the simulator meets another run-time error than the trace says.
+        TraceError: it meets another one.
     """
     if not said.same_as(met):
         raise TraceError(f"error: the trace says {said.text}, {SIMULATOR} {met.text}")
 
 
 def canonical(scripted: ScriptedSimulator) -> bytes:
-    """The canonical dump of a stage's state: the lab's, or of a protocol of somebody's own its state as JSON."""
+    """Return the canonical dump of the simulator's state: the lab's format, or JSON for a user protocol."""
     if not scripted.model.protocol.declared.replicas:
         return json.dumps(scripted.abstract, sort_keys=True, separators=(",", ":")).encode()
     return Dump(scripted.program.layout).canonical(scripted.state)
 
 
 class Judge:
-    """Judges the simulator's run by the properties, over its states as the explorer would have them."""
+    """Evaluates properties on the simulator's run, over its states in the explorer's schema."""
 
     def __init__(self, model: Model) -> None:
         self.names = bound(model)
@@ -201,7 +203,7 @@ class Judge:
         self.taken = 0
 
     def see(self, scripted: ScriptedSimulator, step: Step | None) -> None:
-        """The next state, and the step that led to it; None: it is the initial one."""
+        """Move on to the next state, with the step that led to it (None for the initial state)."""
         self.before, self.after = self.after, state_of(self.layout, scripted.abstract)
         if step is None:
             return
@@ -219,16 +221,16 @@ class Judge:
             a.buffer[at : at + len(raw)] = raw
 
     def keeps(self, p: Property) -> bool:
-        """Whether the state, or the step that led to it, keeps a property."""
+        """Return whether the state, or the step that led to it, satisfies a property."""
         return bool(keeps(p, self.names, self.after, self.before if self.taken else None))
 
     def meets(self, p: Property) -> bool:
-        """Whether the state, or the step that led to it, meets the premise of a property."""
+        """Return whether the state, or the step that led to it, meets the premise of a property."""
         return bool(meets(p, self.names, self.after, self.before if self.taken else None))
 
 
 def happened(step: Step) -> str:
-    """A step in one line: who took it, and what the outside sees of it."""
+    """Return a step in one line: the process that took it, and what can be observed of it."""
     parts = [headline(step)]
     if step.abcast is not None and step.process is not None:
         parts.append(f"{process_name(step.process)} abcasts {txn_text(step.abcast)}")

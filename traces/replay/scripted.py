@@ -1,8 +1,8 @@
-"""The simulator under a script.
+"""Run the simulator under a script.
 
-A script sets one thing up: it brings an entry of the heap forward, loses or repeats one, sets a
-deadline or the oracle's answer, lets a client wait, or puts a fault on the schedule. Then the
-simulator's own loop takes a tick. Nothing of the explorer's `enabled` and `apply` is used here.
+A script prepares one event: it brings an entry of the heap forward, loses or repeats one, sets a deadline or the
+oracle's answer, queues a client's proposal, or schedules a fault. Then the simulator's own loop takes a tick. The
+explorer's `enabled` and `apply` are not used here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["ScriptedSimulator"]
 
 
 class ScriptedSimulator:
-    """A model's stage on which a script says what happens.
+    """A simulator of a model whose events a script chooses.
 
     Attributes:
         state: the simulator's state.
@@ -53,13 +53,13 @@ class ScriptedSimulator:
         self.abstract = self.abstraction.state(s, self.spent)
 
     def spent_before(self) -> dict[str, int]:
-        """What the start that runs begin in has used up, of the budgets that the simulator has, too."""
+        """Return what the start state has already used of each budget that the simulator has."""
         given, fields = self.model.configuration.budget, self.program.layout.fields
         left = {name: getattr(self.state, f"{name}_left") for name in given if f"{name}_left" in fields}
         return {name: given[name] - n for name, n in left.items() if n != given[name]}
 
     def step(self, word: StepWord) -> Step:
-        """Set a step up, let the simulator take its tick, and say what it did.
+        """Prepare a step, let the simulator take its tick, and return what it did.
 
         Raises:
             TraceError: the simulator does not take the step, or ends in an error.
@@ -93,7 +93,7 @@ class ScriptedSimulator:
         return self.listener.notes.step(number, word, label, self.listener.received or message, self.abstract)
 
     def spend(self, word: StepWord, place: str) -> None:
-        """Count what the step costs."""
+        """Count what the step costs against its budgets."""
         steps = [word, *([word.base] if word.base is not word else [])]
         for budget in filter(None, (self.model.spends(x.row, x.operands.get("which", 0)) for x in steps)):
             self.spent[budget] = self.spent.get(budget, 0) + 1
@@ -102,14 +102,18 @@ class ScriptedSimulator:
                 raise TraceError(f"{place} is not taken by the simulator: the configuration has {budget} {most}")
 
     def see(self, place: str) -> dict[str, Any]:
-        """The state as the explorer would have it."""
+        """Return the state in the explorer's schema.
+
+        Raises:
+            TraceError: the state does not fit it; the message names `place`.
+        """
         try:
             return self.abstraction.state(self.state, self.spent)
         except ValueError as error:
             raise TraceError(f"{place}: the simulator's state is not a state of the explorer: {error}") from None
 
     def failed(self, number: int, word: StepWord, message: Transmission | None, error: Exception) -> StepFailed:
-        """What is known of a step that meets a run-time error: nothing that it did is kept."""
+        """Return the exception for a step that meets a run-time error; the step keeps no effects."""
         label = label_of(self.program, word, self.state.steps)
         nothing: tuple[Any, ...] = ()
         step = Step(
@@ -122,8 +126,14 @@ class ScriptedSimulator:
     # --- what a step sets up -----------------------------------------------------------------------
 
     def set_up(self, word: StepWord) -> tuple[Transmission | None, list[Call]]:
-        """Set one thing up for the next tick; returns the message that is dropped, if one is, and
-        which handlers must run."""
+        """Prepare one event for the next tick.
+
+        Returns:
+            The message that is dropped, if any, and the handlers that must run.
+
+        Raises:
+            Refused: the step is not possible here.
+        """
         o, row = word.operands, word.row
         for name in PROCESSES & o.keys():
             if o[name] >= self.model.configuration.nodes:
@@ -143,7 +153,14 @@ class ScriptedSimulator:
         return self.watched.set_up(self, word), calls
 
     def set_up_inside(self, word: StepWord) -> tuple[Transmission | None, list[Call]]:
-        """A step that breaks off: the one that it is, inside which its process fails."""
+        """Prepare a step that breaks off: a base step during which its process fails.
+
+        Returns:
+            The message that is dropped, if any, and the handlers that must run.
+
+        Raises:
+            Refused: the step cannot break off.
+        """
         p, base = word.operands["process"], word.base
         if "unforced" not in self.program.layout.fields or base is word:
             raise Refused("no process has anything on a disk, or the step cannot break off")
@@ -157,7 +174,7 @@ class ScriptedSimulator:
         return dropped, [*calls, (word.row.runs, (p,))]
 
     def schedule(self, faults: list[tuple[str, int, int]]) -> None:
-        """The faults of this tick; those of earlier ticks have happened."""
+        """Schedule the faults of this tick; those of earlier ticks have happened."""
         s = self.state
         s.faults, s.faults_done = len(faults), 0
         for k, (kind, a, b) in enumerate(faults):
@@ -166,9 +183,10 @@ class ScriptedSimulator:
     # --- what it did -------------------------------------------------------------------------------
 
     def check_calls(self, word: StepWord, place: str, expected: list[Call]) -> None:
-        """
+        """Check that the simulator ran exactly the expected handlers.
+
         Raises:
-            TraceError: other handlers ran than the step says.
+            TraceError: it ran others.
         """
         calls = self.listener.calls
         if "point" in word.operands and calls == expected and not self.listener.crashed_inside:
@@ -181,12 +199,12 @@ class ScriptedSimulator:
 
 
 def call_of(word: StepWord) -> Call:
-    """The handler that a step begins with, and what it is given."""
+    """Return the first handler that a step runs, with its arguments."""
     row = word.row
     given = [word.operands[name] for name in row.given]
     return row.runs, (*given, *([] if row.timer is None else [row.timer]))
 
 
 def called(calls: list[Call]) -> str:
-    """Handlers with the processes they were given."""
+    """Describe handler calls, with their process arguments."""
     return ", ".join(f"{name}({', '.join(map(str, who))})" for name, who in calls)

@@ -1,4 +1,4 @@
-"""Counterexamples made shorter or smaller (`minimise.py`), or found again as a plain seeded run (`realise.py`).
+"""Shorten or reduce counterexamples (`minimise.py`), or reproduce them as seeded runs (`realise.py`).
 
 Start with `minimise.py`.
 """

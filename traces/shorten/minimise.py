@@ -1,10 +1,9 @@
-"""Shortening a counterexample while it still breaks the same property, or leaves the same goal unreached.
+"""Shorten a counterexample while it still violates the same property, or leaves the same progress property unmet.
 
-First steps are taken out, in ever smaller runs (Zeller's ddmin): what is left is run leniently, each
-step finding the one that does the same where things stand now, and being left out if there is none.
-Then the question is made smaller: transactions, processes and budgets that are not needed go. What
-comes out is an ordinary trace of a smaller configuration; the explorer may then be asked for the
-shortest in it (`checker/requests/minimise.py`).
+First, steps are removed in ever smaller runs (Zeller's ddmin). The rest is run leniently: each step is matched with the
+one that does the same in the current state, and is left out if there is none. Then the configuration is reduced:
+transactions, processes and budgets that are not needed go. The result is an ordinary trace of a smaller configuration;
+the explorer can then find the shortest one in it (`checker/requests/minimise.py`).
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ CHOICE_AT = 32
 
 @dataclass(frozen=True)
 class Deed:
-    """What a step does, in words that hold wherever the same can be done.
+    """What a step does, in terms that hold wherever the same can be done.
 
     Attributes:
         kind: the step's kind.
-        a, b, c: its operands; c stands for nothing where `message` says what is received.
-        message: the datagram received, with its envelope but for what is ahead; empty for others.
+        a, b, c: its operands; c has no meaning where `message` identifies what is received.
+        message: the datagram received, with its envelope except for clocks ahead; empty for other steps.
         choice: the alternative chosen.
-        part: where it stands in a run in which somebody waits for ever.
+        part: the part of a lasso to which the step belongs.
     """
 
     kind: int
@@ -54,13 +53,13 @@ class Deed:
 
     @property
     def word(self) -> int:
-        """The step word, but for its choice and the place of a datagram."""
+        """Return the step word without its choice and the place of a datagram."""
         return self.kind << 24 | self.a << 16 | self.b << 8 | self.c
 
 
 @dataclass(frozen=True)
 class Minimised:
-    """What came of it: the trace, and what it was before."""
+    """The result of minimising: the trace, and the size of the original."""
 
     trace: Trace
     steps_before: int
@@ -68,7 +67,7 @@ class Minimised:
 
 
 class World:
-    """A configuration in the CPython world, and the property that is to break."""
+    """A configuration in CPython, and the property that has to be violated."""
 
     in_blocks = True  # runs of steps to be taken out begin a whole run apart
 
@@ -79,11 +78,11 @@ class World:
         self.initial = self.model.program.initial()
 
     def like(self, configuration: Configuration, process: Callable[[int], int | None]) -> World | None:
-        """The same in another configuration, in which processes are called otherwise; None: there is no such thing."""
+        """Return the same aim in another configuration with renamed processes; None if it does not exist there."""
         return World(configuration, self.prop)
 
     def trace(self, words: Sequence[int], deeds: Sequence[Deed]) -> Trace:
-        """The trace of a schedule, and of what it does."""
+        """Return the trace of a schedule of step words and of the deeds that they carry out."""
         return build_trace(self.model, self.prop, words)
 
     def enabled(self, s: StateView) -> list[int]:
@@ -92,15 +91,18 @@ class World:
         return out[1 : out[0] + 1]
 
     def deed(self, s: StateView, word: int) -> Deed:
-        """What a step does here."""
+        """Return what a step word does in a state, independent of the place of its datagram."""
         kind, a, b, c = word >> 24 & 255, word >> 16 & 255, word >> 8 & 255, word & 255
         if RECEIVE in (kind, b if NUMBERED[kind].breaks_off else kind):
             return Deed(kind, a, b, 0, without_place(s.in_flight[c]), word >> CHOICE_AT)
         return Deed(kind, a, b, c, b"", word >> CHOICE_AT)
 
     def word(self, s: StateView, deed: Deed) -> int | None:
-        """The step that does it here, if there is one; of datagrams, else one of the same kind between
-        the same two (what it carries may name a transaction that is another's since one was left out)."""
+        """Return the step word that carries out a deed in a state, or None.
+
+        If no step receives the same datagram, one of the same kind between the same two processes counts: its contents
+        may name a transaction that was renumbered because another was left out.
+        """
         alike: int | None = None
         for plain in self.enabled(s):
             word = plain | deed.choice << CHOICE_AT
@@ -125,7 +127,7 @@ class World:
         return self.prop is not None and not keeps(self.prop, self.names, after, before)
 
     def run(self, deeds: Sequence[Deed]) -> tuple[list[int], list[Deed]] | None:
-        """Do what can be done of it, up to where the property breaks; None if it does not."""
+        """Carry out the deeds that are possible, up to the violation; return None if there is no violation."""
         s = self.initial.copy()
         words: list[int] = []
         done: list[Deed] = []
@@ -149,7 +151,7 @@ class World:
         return None
 
     def deeds(self, words: Sequence[int]) -> list[Deed]:
-        """A schedule as deeds."""
+        """Return a schedule of step words as deeds."""
         s = self.initial.copy()
         out = []
         for word in words:
@@ -159,7 +161,7 @@ class World:
 
 
 class Failing(World):
-    """A configuration in the CPython world, and the run-time error in which a run is to end."""
+    """A configuration in CPython, and the run-time error in which a run has to end."""
 
     def __init__(self, configuration: Configuration, failure: Failure) -> None:
         super().__init__(configuration, None)
@@ -177,7 +179,7 @@ class Failing(World):
         return failing_trace(self.model, words, not self.failure.widen, self.judged)
 
     def run(self, deeds: Sequence[Deed]) -> tuple[list[int], list[Deed]] | None:
-        """Do what can be done of it, up to where the same error is met; None if it is not."""
+        """Carry out the deeds that are possible, up to the run-time error; return None if it is not met."""
         s, words, done = self.initial.copy(), list[int](), list[Deed]()
         if self.judged and self.meets(s, None):
             return words, done
@@ -203,7 +205,7 @@ class Failing(World):
         return None
 
     def meets(self, s: StateView, before: StateView | None) -> bool:
-        """Whether the error is met in evaluating what is asked of a state, or of the step to it."""
+        """Return whether evaluating the properties of a state, or of the step to it, meets the error."""
         met = met_here(self.model, self.names, s, before, self.judged, not self.failure.widen)
         return met is not None and met.same_as(self.failure)
 
@@ -220,11 +222,11 @@ class Failing(World):
         return [*out, self.deed(s, words[-1])]
 
 
-FAULTS, STEM, LOOP = range(3)  # the parts of a run in which somebody waits for ever
+FAULTS, STEM, LOOP = range(3)  # the parts of a lasso
 
 
 class Lassos(World):
-    """A configuration in the CPython world, and a goal for which somebody is to wait for ever."""
+    """A configuration in CPython, and a progress property that has to starve."""
 
     in_blocks = False  # a loop has to close: what can go, wherever it is, may go only together
 
@@ -250,7 +252,7 @@ class Lassos(World):
         return [replace(deed, part=part) for deed, part in zip(super().deeds(words), parts, strict=True)]
 
     def run(self, deeds: Sequence[Deed]) -> tuple[list[int], list[Deed]] | None:
-        """Do what can be done of it; None if nobody waits for ever then."""
+        """Carry out the deeds that are possible; return None if no process starves then."""
         s, words, done = self.initial.copy(), list[int](), list[Deed]()
         try:
             for deed in deeds:
@@ -265,14 +267,14 @@ class Lassos(World):
         return words, done
 
     def told_of(self, deeds: Sequence[Deed]) -> Lasso:
-        """What is said of a run: where its parts begin now."""
+        """Return the lasso of a run: the positions at which its parts begin now."""
         count = Counter(d.part for d in deeds)
         loop = count[FAULTS] + count[STEM] if count[LOOP] else None
         return replace(self.lasso, stabilization_time=count[FAULTS], loop=loop)
 
 
 def without_place(m: MessageView) -> bytes:
-    """A datagram's bytes, but for how many are ahead of it."""
+    """Return a datagram's bytes without the count of datagrams ahead of it."""
     raw = bytearray(m.raw())
     raw[m.union.envelope_offsets["ahead"]] = 0
     return bytes(raw)
@@ -282,11 +284,11 @@ def minimise(trace: Trace, progress: Callable[[int, int], None] | None = None) -
     """Shorten a counterexample.
 
     Args:
-        trace: it breaks a property at its last step, or somebody waits for ever in it.
+        trace: a trace that violates a property at its last step, or in which a process starves.
         progress: called with the steps left and the runs tried so far.
 
     Raises:
-        TraceError: the trace breaks no property, and nobody waits in it for ever.
+        TraceError: the trace violates no property, and no process starves in it.
     """
     world: World
     if trace.failure is not None:
@@ -314,7 +316,7 @@ def minimise(trace: Trace, progress: Callable[[int, int], None] | None = None) -
 
 
 class _Search:
-    """One search for a shorter schedule."""
+    """A search for a shorter schedule."""
 
     def __init__(self, progress: Callable[[int, int], None] | None) -> None:
         self.progress = progress
@@ -327,7 +329,7 @@ class _Search:
         return world.run(deeds)
 
     def shorter(self, world: World, deeds: list[Deed]) -> tuple[list[int], list[Deed]] | None:
-        """Take runs of steps out, half of them at first, then ever fewer, until no single one can go."""
+        """Remove runs of steps, half of the schedule at first, then ever fewer, until no single step can go."""
         best = self.attempt(world, deeds)
         if best is None:
             return None
@@ -348,8 +350,7 @@ class _Search:
             size = max(1, size // 2)
 
     def smaller_questions(self, world: World, deeds: list[Deed]) -> Iterator[tuple[World, list[int], list[Deed]]]:
-        """Configurations with less in them in which the same still breaks, each smaller than the one
-        before, with the schedule in it."""
+        """Yield ever smaller configurations that still show the violation, each with its words and deeds."""
         while True:
             for smaller, moved in _smaller(world, deeds):
                 found = self.shorter(smaller, moved)
@@ -362,7 +363,7 @@ class _Search:
 
 
 def _smaller(world: World, deeds: list[Deed]) -> Iterator[tuple[World, list[Deed]]]:
-    """The next smaller configurations, with what is to be tried in them."""
+    """Yield the next smaller configurations, each with the deeds to try in it."""
     c = world.model.configuration
     fixed = replace(c, max_epoch=0, channel=0)
     model = world.model
@@ -385,7 +386,7 @@ def _smaller(world: World, deeds: list[Deed]) -> Iterator[tuple[World, list[Deed
 def _in(
     c: Configuration, world: World, deeds: list[Deed], gone: int | None = None
 ) -> Iterator[tuple[World, list[Deed]]]:
-    """The same deeds in another configuration; `gone`: without one process, those after it renamed."""
+    """Yield the deeds in another configuration; without process `gone`, if given, the later ones are renumbered."""
     try:
         smaller = world.like(c, lambda p: renamed(p, gone))
     except ConfigError:
@@ -397,14 +398,14 @@ def _in(
 
 
 def renamed(p: int, gone: int | None) -> int | None:
-    """What a process is called without one of them; None: it is that one."""
+    """Return the number of a process after process `gone` is removed; None for `gone` itself."""
     if gone is None or p < gone:
         return p
     return None if p == gone else p - 1
 
 
 class _Moved:
-    """Deeds of one configuration in another, which may lack a process."""
+    """Translates deeds of one configuration to another, which may lack a process."""
 
     def __init__(self, world: World, smaller: World, gone: int | None) -> None:
         self.union, self.to = world.model.union, smaller.model.union
@@ -427,7 +428,7 @@ class _Moved:
         return None if message is None else replace(d, a=a, b=b, message=message)
 
     def operand(self, name: str, x: int) -> int | None:
-        """An operand of a step, if there is such a one."""
+        """Return an operand of a step in the smaller configuration, or None if it has no such process."""
         if name in PROCESSES:
             return self.process(x)
         if name in MASKS and self.gone is not None:
@@ -435,7 +436,7 @@ class _Moved:
         return x
 
     def which(self, d: Deed) -> int | None:
-        """Which step it is that is broken off: who is at the other end of its connection may have another number."""
+        """Return the number of the broken-off step, since the process at the other end may be renumbered."""
         base = StepWord.of(d.word).base
         peer = base.operands.get(base.row.operands[1]) if base.row.has_peer else None
         if peer is None:
@@ -444,5 +445,5 @@ class _Moved:
         return None if other is None else other * PLACES + d.c % PLACES
 
     def message(self, raw: bytes) -> bytes | None:
-        """The same datagram among the smaller configuration's; None if it cannot be said there."""
+        """Return a datagram in the smaller configuration's encoding; None if it cannot be expressed there."""
         return remade(raw, self.union, self.to, self.process)

@@ -1,9 +1,9 @@
-"""Looking for a plain seeded run that breaks a property by itself, as a counterexample says it can.
+"""Search for a plain seeded run that violates a property, as a counterexample says is possible.
 
-A counterexample chooses every delay and every fault. Here nothing is chosen but the seed and the
-flags of `zabcheck simulate`: attempts are numbered, an attempt's number says all about its run, and
-they go from plain runs (the lab's delays, no fault) to rough ones (long delays, ways that are
-blocked, faults on a schedule), so that the first that is found is among the plainest.
+A counterexample chooses every delay and every fault. Here nothing is chosen but the seed and the options of `zabcheck
+simulate`. Attempts are numbered, and the number determines the run. They go from plain runs (the lab's delays, no
+fault) to rough ones (long delays, blocked links, scheduled faults), so that the first violation found is among the
+plainest.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ ROUND = 5 * BATCH
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is looked for.
+    """What to search for.
 
     Attributes:
-        property_name: the property that is to break.
-        protocol, variant, nodes, network, budgets, start, quorums: of whom, as a run has them.
-        faults: the kinds of fault that there may be; of this project's own protocols all.
+        property_name: the property to violate.
+        protocol, variant, nodes, network, budgets, start, quorums: the configuration of a run.
+        faults: the kinds of fault that a run may have; all for this project's own protocols.
     """
 
     property_name: str
@@ -56,7 +56,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Realised:
-    """What was found: the run, the tick in which it breaks the property, and the attempts it took."""
+    """The result of a search: the run, the tick at which it violates the property, and the number of attempts."""
 
     run: Run
     tick: int
@@ -64,10 +64,10 @@ class Realised:
 
 
 def wanted_of(property_name: str, c: Configuration) -> Wanted:
-    """What is looked for when a counterexample of a configuration is to be realised.
+    """Return what to search for, to realise a counterexample of a configuration.
 
-    A text of somebody's own is meant for the faults that its question has some of, and no others: one that no process
-    of crashes need not survive a crash.
+    For a user protocol only the faults that the configuration has a budget for are used: a protocol without a crash
+    budget need not survive a crash.
     """
     found = PROTOCOLS[c.protocol]
     if found.declared.bounded_by_world:
@@ -89,7 +89,7 @@ def wanted_of(property_name: str, c: Configuration) -> Wanted:
 
 
 def attempt(wanted: Wanted, number: int) -> Run:
-    """The run of an attempt: its number says everything about it."""
+    """Return the run of an attempt; its number determines the run."""
     roughness = number // BATCH % (ROUND // BATCH)
     seed = number // ROUND * BATCH + number % BATCH
     source = random.Random(number)
@@ -114,7 +114,7 @@ def attempt(wanted: Wanted, number: int) -> Run:
 
 
 def _faults(run: Run, source: random.Random, roughness: int) -> Iterator[Fault]:
-    """Ways cut for a while; where it is rougher, crashes and what else befalls connections."""
+    """Return a schedule of faults: cut links, and for rougher runs crashes and faults of connections."""
 
     def some() -> int:
         return source.randrange(run.nodes)
@@ -141,10 +141,10 @@ def _faults(run: Run, source: random.Random, roughness: int) -> Iterator[Fault]:
 
 
 def _first_of(wanted: Wanted, numbers: range, bit: int, until: Deadline) -> tuple[int, int]:
-    """The first of some attempts that breaks the property (-1: none does), and how many were made.
+    """Return the first attempt that violates the property (-1 if none does), and how many attempts were made.
 
     Args:
-        until: when to give up, by the clock that all processes share.
+        until: the deadline, on the clock that all processes share.
     """
     made = 0
     for number in numbers:
@@ -160,8 +160,7 @@ def _first_of(wanted: Wanted, numbers: range, bit: int, until: Deadline) -> tupl
 
 
 def _end_with(parent: int) -> None:
-    """A worker's first act: to see to it that it does not outlive the process that wants its answers, and that
-    no signal ends it before: those are for that process to hear."""
+    """Make a worker process end with its parent, and ignore signals, which the parent handles."""
     deaf()
 
     def watch() -> None:
@@ -173,18 +172,18 @@ def _end_with(parent: int) -> None:
 
 
 def realise(wanted: Wanted, attempts: int, seconds: float, workers: int) -> Realised | int:
-    """Look for a run, on several cores.
+    """Search for a run that violates the property, on several cores.
 
     Args:
-        attempts: how many to make at most.
+        attempts: the most attempts.
         seconds: when to give up; the program is compiled before the clock runs.
-        workers: processes.
+        workers: the number of processes.
 
     Returns:
-        The attempt with the lowest number that breaks the property, or how many were made.
+        The attempt with the lowest number that violates the property, or how many were made.
 
     Raises:
-        KeyError: the property is not one that simulated runs are judged by.
+        KeyError: simulated runs are not checked against the property.
         KeyboardInterrupt: as it came; nothing is left running.
     """
     names = [p.name for p in judged_properties(wanted.protocol)]
@@ -225,7 +224,7 @@ def realise(wanted: Wanted, attempts: int, seconds: float, workers: int) -> Real
 
 
 def _plainer(run: Run, bit: int, until: Deadline) -> Run:
-    """The same with fewer proposals and faults, as far as it still breaks the property."""
+    """Return the run with as few proposals and faults as still violate the property."""
 
     def fewer() -> Iterator[Run]:
         for k in reversed(range(len(run.faults))):
@@ -249,7 +248,7 @@ def _plainer(run: Run, bit: int, until: Deadline) -> Run:
 
 
 def command_line(run: Run) -> str:
-    """The command that plays a run and judges it."""
+    """Return the command that simulates a run and checks it."""
     words = ["zabcheck simulate"]
     if run.protocol != Run.protocol:
         words.append(f"--protocol {shlex.quote(run.protocol)}")

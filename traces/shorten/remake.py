@@ -1,4 +1,4 @@
-"""A message of one configuration said in another, whose kinds have other sizes."""
+"""Convert a message of one configuration to another whose kinds have other sizes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Renamed = Callable[[int], int | None]
 
 
 def remade(raw: bytes, source: MessageUnion, target: MessageUnion, process: Renamed) -> bytes | None:
-    """The message's bytes in another union of the same messages.
+    """Return a message's bytes in the encoding of another union with the same messages.
 
     Args:
-        process: the other name of a process; None if there is none.
+        process: maps a process to its new number, or to None if it has none.
 
     Returns:
-        None if a process in it has no other name, or a value is out of range there.
+        The bytes; None if a process in the message has no new number, or a value is out of range there.
     """
     m = MessageView(bytearray(raw), 0, source)
     buffer = bytearray(target.size)
@@ -38,7 +38,7 @@ def remade(raw: bytes, source: MessageUnion, target: MessageUnion, process: Rena
 
 
 def _part(kind: Int | SetOf, value: int, process: Renamed) -> int | None:
-    """A number, a process or the mask of a set as the other message has it; None: it cannot be said there."""
+    """Return a number, process or set mask in the target's numbering; None if it cannot be expressed there."""
     if isinstance(kind, NodeId):
         return value if value < 0 else process(value)
     if not isinstance(kind, SetOf) or not kind.nodes:
@@ -48,7 +48,7 @@ def _part(kind: Int | SetOf, value: int, process: Renamed) -> int | None:
 
 
 def _move(old: bytearray, new: bytearray, at: int, kind: Kind, to: int, other: Kind, process: Renamed) -> bool:
-    """Write a value where it belongs in the other message; whether it can be said there."""
+    """Write a value to its place in the target message; return whether it can be expressed there."""
     if isinstance(kind, NodeId):
         p = int(read(old, at, kind, ""))
         renamed = p if p < 0 else process(p)

@@ -1,8 +1,8 @@
-"""What forks the processes that run Spark's Python tasks: pyspark's own daemon, with pyspark from its folder.
+"""Run pyspark's daemon, which forks Python task processes, with pyspark from its folder instead of an archive.
 
-Spark puts an archive of pyspark before everything else on the path. What is in an archive is compiled by each process
-that imports it, which takes longer than all else that such a process does before it works. Where the same pyspark is
-installed as well, that one is taken.
+Spark puts an archive of pyspark before everything else on the path. Each process that imports from an archive compiles
+what it imports, which takes longer than anything else it does before it works. Where the same pyspark is installed as
+well, that one is used.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["without_archives"]
 
 
 def without_archives(paths: list[str]) -> list[str]:
-    """A path of modules without Spark's archives, where what they have is on the rest of it; else the path itself."""
+    """Return a module path without Spark's archives if their contents are installed elsewhere on it; else unchanged."""
     archives = [path for path in paths if re.fullmatch(r"pyspark\.zip|py4j-[\d.]+-src\.zip", os.path.basename(path))]
     rest = [path for path in paths if path not in archives]
     try:
@@ -29,10 +29,10 @@ def without_archives(paths: list[str]) -> list[str]:
 
 
 def is_installed(archive: str, rest: list[str]) -> bool:
-    """Whether the package of an archive is on a path, of the same version.
+    """Return whether the package of an archive is on a path, in the same version.
 
     Raises:
-        OSError, KeyError, BadZipFile: one of them does not say its version.
+        OSError, KeyError, BadZipFile: one of them does not state its version.
     """
     name = re.split(r"[-.]", os.path.basename(archive))[0]
     spec = PathFinder.find_spec(name, rest)

@@ -1,4 +1,4 @@
-"""Ctrl-C, or another signal that ends a command, while Java starts and while it is at work."""
+"""Handle Ctrl-C, or another signal that ends a command, while Java starts and works."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ __all__ = ["Interrupts"]
 
 
 class Interrupts:
-    """Ctrl-C while Java is at work: it is killed, and KeyboardInterrupt raised, whatever py4j, which
-    hears it first, makes of that. So it is for every signal that somebody handles in Python. A context
-    manager, of use in the main thread only.
+    """Kills Java on Ctrl-C and raises KeyboardInterrupt, whatever py4j, which receives it first, does with it.
+
+    The same holds for every signal that is handled in Python. It is a context manager for the main thread.
 
     Attributes:
-        process: what to kill.
-        came: there was one.
+        process: the process to kill.
+        came: whether there was an interrupt.
     """
 
     def __init__(self) -> None:
@@ -47,8 +47,10 @@ class Interrupts:
 
     @contextmanager
     def knowing_java(self) -> Iterator[None]:
-        """Keeps hold of the Java process that pyspark starts: interrupted, its launcher forgets it, and such
-        a one, which does not find the way back, never ends."""
+        """Keep hold of the Java process that pyspark starts.
+
+        When its launcher is interrupted it loses the process, which then never ends by itself.
+        """
         from pyspark import java_gateway
 
         launcher: Any = java_gateway

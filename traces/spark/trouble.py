@@ -1,4 +1,4 @@
-"""What went wrong with Spark, in a line."""
+"""Describe in one line what went wrong with Spark."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["ended", "how_it_ended", "log_lines", "reason"]
 
 
 def ended(process: Popen[bytes], problem: Exception) -> bool:
-    """Whether Java is gone, which may be seen on the line to it a moment before."""
+    """Return whether Java has ended, which its connection may show a moment earlier."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
@@ -21,14 +21,17 @@ def ended(process: Popen[bytes], problem: Exception) -> bool:
 
 
 def how_it_ended(process: Popen[bytes], folder: Path) -> str:
+    """Return how a Java process ended: by a signal, or the last relevant line of its log."""
     if process.returncode < 0:
         return f"killed by signal {-process.returncode}"
     return (log_lines(folder) or [f"exit {process.returncode}"])[-1]
 
 
 def reason(problem: BaseException) -> str:
-    """What made a job fail, in a line: a task's own error, else what Spark says first. Empty: this is
-    no error of Spark's."""
+    """Return in one line why a job failed; empty if this is no error of Spark's.
+
+    A task's own error comes first, else Spark's first message.
+    """
     from pyspark.errors import PySparkException
 
     java_said = type(problem).__module__.startswith("py4j.")  # which pyspark-client does not bring
@@ -47,7 +50,7 @@ def reason(problem: BaseException) -> str:
 
 
 def log_lines(folder: Path) -> list[str]:
-    """What Java's log says besides warnings and where in the code it was."""
+    """Return the lines of Java's log without warnings and stack traces."""
     try:
         lines = (folder / "log").read_text(errors="replace").splitlines()
     except OSError:
@@ -57,5 +60,5 @@ def log_lines(folder: Path) -> list[str]:
 
 
 def plain(line: str) -> str:
-    """A line without the name of the thread and of the exception."""
+    """Return a log line without the names of its thread and exception."""
     return re.sub(r'^(Exception in thread "\S+" )?([a-z]\w*\.[\w.$]+: )?', "", line.strip())

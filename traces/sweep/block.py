@@ -1,4 +1,4 @@
-"""A block of a sweep: consecutive configurations, run one after another, and their rows.
+"""Run a block of a sweep, which is a range of consecutive configurations, and return its rows.
 
 Nothing here knows of Spark: a task calls `block_table`, and so does a plain loop.
 """
@@ -30,12 +30,12 @@ TEXTS = ("protocol", "variant", "network", "oracle", "delay", "partition", "sche
 
 
 def properties_of(question: Grid) -> tuple[str, ...]:
-    """The properties that a sweep judges: those of any of its protocols."""
+    """Return the names of the properties that a sweep checks: those of any of its protocols."""
     return tuple(dict.fromkeys(p.name for protocol in question.protocol for p in judged_properties(protocol)))
 
 
 def schema_of(question: Grid) -> pa.Schema:
-    """The columns of a sweep's table (docs/sweep.md)."""
+    """Return the schema of a sweep's table (docs/reference/file-formats.md)."""
     text, number = pa.string(), pa.int32()
     return pa.schema(
         [
@@ -52,13 +52,13 @@ def schema_of(question: Grid) -> pa.Schema:
 
 
 class Reader:
-    """Reads what is counted in states of one layout; a field at a time would take as long as the run."""
+    """Reads counts from states of one layout; reading field by field would take as long as the run."""
 
     def __init__(self, judged: Judged) -> None:
         layout, cluster = judged.layout, judged.cluster
         self.own = not cluster.parts_of.declared.replicas
         self.dump: Dump | FieldDump
-        if self.own:  # what is counted besides messages only an atomic broadcast has
+        if self.own:  # except for messages, these counts exist only for an atomic broadcast
             self.dump = FieldDump(cluster.parts.fields, cluster.nodes)
             return
         self.dump = Dump(layout)
@@ -74,7 +74,10 @@ class Reader:
         self.epochs = judged.cluster.largest_epoch + 1
 
     def counts(self, s: StateView) -> tuple[int, int, int, int]:
-        """Leaders established, transactions that some process delivered, messages sent, transactions abcast."""
+        """Return the numbers of leaders established, transactions delivered, messages sent, and abcasts.
+
+        A transaction counts as delivered if any process delivered it.
+        """
         if self.own:
             return 0, 0, s.seq, 0
         delivered = set()
@@ -88,12 +91,12 @@ class Reader:
 
 @cache
 def reader_of(judged: Judged) -> Reader:
-    """One for each simulator of this process."""
+    """Return the reader of a simulator, cached in this process."""
     return Reader(judged)
 
 
 def answer(run: Run) -> tuple[str | None, tuple[int | None, ...], list[Verdict], str]:
-    """The digest of a run's dump, its counts, its verdicts, and what kept it from an end."""
+    """Return the digest of a run's dump, its counts, its verdicts, and the error that ended it (or empty)."""
     try:
         judged, said = judge(run)
     except SimulationError as problem:
@@ -103,10 +106,11 @@ def answer(run: Run) -> tuple[str | None, tuple[int | None, ...], list[Verdict],
 
 
 def block_table(question: Grid, numbers: Iterable[int]) -> pa.Table:
-    """The rows of some configurations, in their order.
+    """Return the rows of some configurations, in their order.
 
     Args:
-        question: checked.
+        question: the grid, checked.
+        numbers: the numbers of the configurations.
     """
     schema = schema_of(question)
     columns: dict[str, list[Any]] = {name: [] for name in schema.names}

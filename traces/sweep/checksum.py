@@ -1,7 +1,7 @@
-"""What makes the rows of a block known again: a digest over them, their block and the question.
+"""Compute the checksum of a block: a digest over its rows, its number and the grid.
 
-It lies in the file beside the rows, and in the manifest of the sweep. Whoever can write the whole
-folder can make both anew; against that there is `again`.
+It is stored in the block's file, and in the manifest of the sweep. Whoever can write the whole folder can forge both;
+against that there is the spot check (`spot_check.py`).
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ NAME = b"zabcheck digest"
 
 @dataclass(frozen=True)
 class CheckedBlock:
-    """A block whose rows are those that were written.
+    """A block of a sweep whose rows are those that were written.
 
     Attributes:
         digest: over the question, the block's number and the rows.
-        held: how many rows tell of a run that came to its end and broke nothing.
+        held: the number of rows whose run came to its end and violated nothing.
     """
 
     digest: str
@@ -42,13 +42,15 @@ class CheckedBlock:
 
 
 def seal(table: pa.Table, question: str, block: int) -> pa.Table:
-    """The table with its digest in it."""
+    """Return the table with its digest in its metadata."""
     return table.replace_schema_metadata({NAME: digest_of(table, question, block)})
 
 
 def digest_of(table: pa.Table, question: str, block: int) -> str:
-    """The digest over a question's own, a block's number, and rows: as CSV, in which no two tables of one
-    schema are the same text."""
+    """Return the digest over a grid's digest, a block's number, and rows.
+
+    The rows enter as CSV, in which no two tables of one schema have the same text.
+    """
     out = pa.BufferOutputStream()
     csv.write_csv(table, out)
     digest = hashlib.sha256(f"{question} {block}\n".encode())
@@ -59,11 +61,13 @@ def digest_of(table: pa.Table, question: str, block: int) -> str:
 def unsealed(
     path: Path, schema: pa.Schema, question: str, block: int, properties: Sequence[str]
 ) -> CheckedBlock | None:
-    """What a block's file has, all of it read; none: it is damaged, or is not what was written for this block.
+    """Read and check a block's file; return None if it is damaged, or not what was written for this block.
 
     Args:
-        schema: of the sweep's table.
-        question: the digest of what is asked.
+        path: the file.
+        schema: the schema of the sweep's table.
+        question: the digest of the grid.
+        block: the number of the block.
         properties: the columns of verdicts.
     """
     try:
@@ -77,7 +81,7 @@ def unsealed(
 
 
 def read_table(path: Path) -> pa.Table:
-    """All of one file, its pages checked; what the folders above it are called says nothing of its columns.
+    """Read one file in full, checking its pages; the names of the folders above it are not read as columns.
 
     Raises:
         OSError, ValueError, pa.ArrowException: it is damaged.
@@ -88,7 +92,7 @@ def read_table(path: Path) -> pa.Table:
 
 
 def held(table: pa.Table, properties: Sequence[str]) -> Any:
-    """Which rows tell of a run that came to its end and broke nothing."""
+    """Return a mask of the rows whose run came to its end and violated nothing."""
     out = compute.fill_null(compute.equal(table.column("error"), ""), False)
     for name in properties:
         out = compute.and_(out, compute.fill_null(compute.not_equal(table.column(name), VIOLATED), True))

@@ -1,4 +1,4 @@
-"""What happens in the runs of a sweep, as rows of an event table whose runs have the numbers of configurations."""
+"""Record the events of a sweep's runs as rows of an event table; runs have the numbers of configurations."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["check_events", "events_of"]
 
 
 def events_of(question: Grid, number: int, every: bool = False) -> Iterator[pa.Table]:
-    """Play a configuration, listened to, and give its rows; none, if it comes to no end: `error` of its row says why.
+    """Play a configuration and yield its rows; none if it does not come to its end: `error` of its row says why.
 
     Args:
-        every: also what no property speaks of (messages, timers, faults).
+        every: also record events that no property uses (messages, timers, faults).
     """
     try:
         yield rows_of_run(question.run(number), number, every=every).as_table()
@@ -30,9 +30,10 @@ def events_of(question: Grid, number: int, every: bool = False) -> Iterator[pa.T
 
 
 def check_events(question: Grid) -> None:
-    """
+    """Check that the events of a grid's runs can be recorded.
+
     Raises:
-        TableError: events cannot be noted of runs of a protocol, or majorities are not their quorums.
+        TableError: a protocol has no events of replicas, or its quorums are not majorities.
     """
     refuse_quorums(question.quorums)
     for protocol in question.protocol:

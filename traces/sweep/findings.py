@@ -1,4 +1,4 @@
-"""The first run of a sweep that breaks each property, run again to see that it does."""
+"""Find the first run of a sweep that violates each property, and rerun it to confirm."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ __all__ = ["Finding", "NotRepeated", "findings"]
 
 
 class NotRepeated(Exception):
-    """A run does not do again what its row says: a sentence. A bug, or another machine's."""
+    """A rerun differs from its row, because of a bug or another machine; the message says how."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A property that a program breaks.
+    """A property that a program violates.
 
     Attributes:
         program: protocol, variant, network, oracle.
-        name: the property.
-        violated, judged: runs of this program.
-        number: the first of those that break it.
-        tick: when that one does.
+        name: the name of the property.
+        violated, judged: the number of runs of this program that violate it, and that were checked against it.
+        number: the number of the first run that violates it.
+        tick: the tick at which that run does.
         sha256: the digest of its dump.
-        command: plays and judges it.
+        command: the command that reruns and checks it.
     """
 
     program: tuple[str, ...]
@@ -44,10 +44,12 @@ class Finding:
 
 
 def findings(store: Store, summary: Summary, parse: Callable[[str], Run] | None = None) -> tuple[Finding, ...]:
-    """What a sweep found, program by program, in the order of the first runs.
+    """Return the violations of a sweep by program, in the order of their first runs.
 
     Args:
-        parse: the run that a command line means; if given, every command is held against its run.
+        store: the sweep.
+        summary: its summary.
+        parse: parses a command line to a run; if given, every command is compared with its run.
 
     Raises:
         NotRepeated: a run's digest or verdict is not its row's, or its command means another run.

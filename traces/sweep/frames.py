@@ -1,8 +1,8 @@
-"""A sweep as DataFrames: one of its runs, and one of what happened in them.
+"""A sweep as DataFrames: one of its runs, and one of their events.
 
-Neither is computed before somebody asks for rows. A run is made again by whoever needs its rows, from its number alone,
-and comes out the same; all of its rows are made by one task. So what a committer of Spark's, or of a table format,
-makes visible of a task has whole runs.
+Neither is computed before rows are needed. A run is computed again by whoever needs its rows, from its number alone,
+and with the same result; all of its rows come from one task. So the part of a task that a committer of Spark's, or of a
+table format, makes visible consists of whole runs.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ __all__ = ["Events", "Runs", "events_frame", "runs_frame"]
 
 RUNS, EVENTS = 2_000, 100  # configurations of a task: some thousand a second are played, and some ten listened to
 MOST = 20_000  # tasks
-AT_ONCE = 50  # configurations whose rows are held
+AT_ONCE = 50  # configurations whose rows are in memory
 AT_CONNECT = 16  # tasks at least, of a server that does not say how many it runs at once
 
 
 @dataclass(frozen=True)
 class Runs:
-    """What a task does that makes rows of runs."""
+    """The task that makes rows of runs."""
 
     question: Grid
 
@@ -46,10 +46,12 @@ class Runs:
 
 @dataclass(frozen=True)
 class Events:
-    """What a task does that makes rows of events. A run that comes to no end has none; `error` of its row says why.
+    """The task that makes rows of events.
+
+    A run that does not come to its end has none; `error` of its row says why.
 
     Attributes:
-        every: also what no property speaks of.
+        every: also record events that no property uses.
     """
 
     question: Grid
@@ -62,7 +64,7 @@ class Events:
                 yield from self.rows(number)
 
     def rows(self, number: int) -> Iterator[pa.RecordBatch]:
-        """What happened in one run."""
+        """Yield the events of one run."""
         import pyarrow as pa
 
         for table in events_of(self.question, number, self.every):
@@ -71,11 +73,11 @@ class Events:
 
 
 def runs_frame(spark: SparkSession, question: Grid, partitions: int | None = None) -> DataFrame:
-    """The rows of a sweep's table (docs/sweep.md).
+    """Return the rows of a sweep's table as a DataFrame.
 
     Args:
-        question: checked.
-        partitions: how many tasks; None: by the number of configurations.
+        question: the grid, checked.
+        partitions: the number of tasks; by default derived from the number of configurations.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -83,16 +85,17 @@ def runs_frame(spark: SparkSession, question: Grid, partitions: int | None = Non
 
 
 def events_frame(spark: SparkSession, question: Grid, every: bool = False, partitions: int | None = None) -> DataFrame:
-    """What happened in the runs of a sweep, the rows of each together and in order: an event table whose runs have the
-    numbers of configurations.
+    """Return the events of a sweep's runs as a DataFrame: an event table whose runs have the configurations' numbers.
+
+    The rows of each run are contiguous and in order.
 
     Args:
-        question: checked.
-        every: also what no property speaks of (messages, timers, faults).
-        partitions: how many tasks; None: by the number of configurations.
+        question: the grid, checked.
+        every: also record events that no property uses (messages, timers, faults).
+        partitions: the number of tasks; by default derived from the number of configurations.
 
     Raises:
-        TableError: events cannot be noted of runs of a protocol.
+        TableError: a protocol's events cannot be recorded.
     """
     check_events(question)
     columns = ", ".join(f"{name} {'string' if is_text else 'bigint'}" for name, is_text, *_ in COLUMNS)
@@ -102,7 +105,7 @@ def events_frame(spark: SparkSession, question: Grid, every: bool = False, parti
 def made(
     spark: SparkSession, question: Grid, task: Callable[..., Any], columns: Any, each: int, partitions: int | None
 ) -> DataFrame:
-    """Rows that tasks make of configurations, so many `each`."""
+    """Return a DataFrame of the rows that tasks make of configurations, `each` of them per task."""
     at_once = AT_CONNECT if is_connect(spark) else spark.sparkContext.defaultParallelism
     wanted = max(at_once, -(-question.count // each))
     tasks = partitions or max(1, min(question.count, wanted, MOST))

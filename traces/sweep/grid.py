@@ -1,8 +1,8 @@
-"""What a sweep asks: every configuration of a grid of simulated runs, or a random sample of them.
+"""Define a sweep: every configuration of a grid of simulated runs, or a random sample of them.
 
-A configuration is a number: the digits of its place in the grid say which value it takes on each
-axis, the seed's changing fastest. So a sweep of any size is planned without being written down, and
-any worker finds the run of any number by itself.
+A configuration is a number: the digits of its place in the grid determine its value on each axis, the seed's changing
+fastest. So a sweep of any size is planned without being written down, and any worker derives the run of any number by
+itself.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ __all__ = ["AXES", "NONE", "PROGRAM", "RANDOM_FAULTS", "Grid", "grid_of", "sched
 
 NONE = "none"  # on the command line: the empty variant, partition, schedule, ...
 RANDOM_FAULTS = ("cut", "crash", "timeout", "lose")
-MOST_RUNS = 10_000_000_000  # a cluster of a hundred cores runs so many in half a day
+MOST_RUNS = 10_000_000_000  # a cluster of a hundred cores takes half a day for so many runs
 MOST_RANDOM = 16  # a cut both ways is four entries of a schedule, which has 64
 MENDED = {"cut": (20, 100, 300), "crash": (1, 50, 200)}  # after how many ticks
 PROGRAM = ("protocol", "variant", "network", "oracle")
 
-# What a sweep can vary besides the seed, in the order of the grid's digits.
+# The parameters that a sweep can vary apart from the seed, in the order of the grid's digits.
 AXES = (*PROGRAM, "nodes", "rounds", "proposals", "delay", "partition", "schedule", "faults")
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A sweep, in the words of the command line (`none` stands for what is empty).
+    """The grid of a sweep, in the words of the command line (`none` stands for the empty value).
 
     Attributes:
         seeds: ranges START:STOP, the last not included, or single seeds.
-        protocol, variant, network, oracle: programs: every combination there is of these.
+        protocol, variant, network, oracle: the programs: every combination of these that exists.
         nodes, rounds, proposals: as for `zabcheck simulate`.
         delay: LEAST:MOST.
         partition: S,D,...: directed pairs; those out of range are ignored.
         schedule: faults at fixed ticks, as `crash 1@300 recover 1@450`.
         faults: how many faults are drawn from the seed.
-        fault_kinds: of which kinds.
-        sample: so many configurations of the grid, drawn at random; 0: all of it.
-        sample_seed: what the sample is drawn from.
-        quorums: the quorum system of every run, by its text; empty: majorities.
+        fault_kinds: the kinds of these faults.
+        sample: how many configurations of the grid to draw at random; 0 for all of it.
+        sample_seed: the seed from which the sample is drawn.
+        quorums: the quorum system of every run, by its text; empty for majorities.
     """
 
     seeds: tuple[str, ...] = ("1:1001",)
@@ -76,19 +76,19 @@ class Grid:
 
     @cached_property
     def programs(self) -> tuple[tuple[str, str, str, str], ...]:
-        """Every protocol, variant, network and oracle that go together."""
+        """Return every valid combination of protocol, variant, network and oracle."""
         every = itertools.product(self.protocol, self.variant, self.network, self.oracle)
         return tuple(words for words in every if goes_together(*words))
 
     @cached_property
     def digits(self) -> tuple[int, ...]:
-        """How many values each digit of a number takes: the program, the other axes, the seed."""
+        """Return how many values each digit of a number takes: the program, the other axes, the seed."""
         others = (len(getattr(self, axis)) for axis in AXES[len(PROGRAM) :])
         return (len(self.programs), *others, sum(len(r) for r in self.seed_ranges))
 
     @cached_property
     def size(self) -> int:
-        """Configurations of the grid."""
+        """Return the number of configurations in the grid."""
         size = 1
         for digit in self.digits:
             size *= digit
@@ -96,11 +96,11 @@ class Grid:
 
     @property
     def count(self) -> int:
-        """Configurations to run: they are numbered from 0."""
+        """Return the number of configurations to run; they are numbered from 0."""
         return min(self.sample, self.size) if self.sample else self.size
 
     def values(self, number: int) -> dict[str, Any]:
-        """The value of every axis, and the seed, in the configuration of a number."""
+        """Return the value of every axis, and the seed, of a configuration by number."""
         place = permuted(number, self.size, self.sample_seed) if self.count < self.size else number
         at = []
         for digit in reversed(self.digits):
@@ -117,11 +117,11 @@ class Grid:
         return found
 
     def run(self, number: int) -> Run:
-        """The run of a number."""
+        """Return the run of a configuration by number."""
         return self.run_of(self.values(number))[0]
 
     def run_of(self, values: Mapping[str, Any]) -> tuple[Run, tuple[Fault, ...]]:
-        """The run that has these values, and those of its faults that were drawn.
+        """Return the run with the given values, and those of its faults that were drawn.
 
         Raises:
             ConfigError: there is no such run.
@@ -146,9 +146,10 @@ class Grid:
     # --- checks ----------------------------------------------------------------------------------
 
     def check(self) -> None:
-        """
+        """Check the grid.
+
         Raises:
-            ConfigError: a sentence that says what is wrong with the question.
+            ConfigError: a value is invalid; the message says which.
         """
         for field in fields(self):
             given = getattr(self, field.name)
@@ -198,7 +199,7 @@ class Grid:
                     raise ConfigError(f"--{axis} {value} is compatible with none of the other values")
 
     def _check_pairs(self) -> None:
-        """What can be wrong with a run is wrong with two of its values."""
+        """Check every pair of values, since any conflict in a run is one between two of its values."""
         axes: list[tuple[str, Sequence[Any]]] = [(axis, getattr(self, axis)) for axis in AXES[len(PROGRAM) :]]
         axes.append(("program", self.programs))
         first = {axis: values[0] for axis, values in axes}
@@ -212,20 +213,20 @@ class Grid:
 
     @property
     def swept(self) -> tuple[str, ...]:
-        """The axes that take more than one value."""
+        """Return the axes that take more than one value."""
         return tuple(axis for axis in AXES if len(getattr(self, axis)) > 1)
 
     def as_json(self) -> dict[str, Any]:
-        """The question as JSON values; that quorums are majorities is not said, as before there were others."""
+        """Return the grid as JSON values; majority quorums are left out, as before other quorums existed."""
         values = {name: v for name, v in asdict(self).items() if name != "quorums" or v}
         return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}
 
 
 def grid_of(values: Mapping[str, Any]) -> Grid:
-    """A question from its JSON.
+    """Return the grid of JSON values.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: they are no grid.
     """
     try:
         given: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
@@ -249,7 +250,7 @@ def empty(word: str) -> str:
 
 @cache
 def program_run(protocol: str, variant: str, network: str, oracle: str) -> Run:
-    """A run of a program, its other values those that nobody asked for.
+    """Return a run of a program, with defaults for its other values.
 
     Raises:
         ConfigError: these words do not go together.
@@ -268,9 +269,10 @@ def goes_together(protocol: str, variant: str, network: str, oracle: str) -> boo
 
 
 def seed_range(text: str) -> range:
-    """
+    """Parse a range of seeds.
+
     Raises:
-        ConfigError: these are no seeds.
+        ConfigError: the text is no range of seeds.
     """
     found = re.fullmatch(r"(\d{1,19})(?::(\d{1,19}))?", text, re.ASCII)
     seeds = range(int(found[1]), int(found[2] or int(found[1]) + 1)) if found else range(0)
@@ -280,9 +282,10 @@ def seed_range(text: str) -> range:
 
 
 def delay_of(text: str) -> tuple[int, int]:
-    """
+    """Parse the least and the greatest delay.
+
     Raises:
-        ConfigError: this is no delay.
+        ConfigError: the text is no delay.
     """
     found = re.fullmatch(r"(\d{1,9}):(\d{1,9})", text, re.ASCII)
     if not found:
@@ -291,9 +294,10 @@ def delay_of(text: str) -> tuple[int, int]:
 
 
 def partition_of(text: str) -> tuple[tuple[int, int], ...]:
-    """
+    """Parse a partition as (source, destination) pairs.
+
     Raises:
-        ConfigError: these are not pairs.
+        ConfigError: the text is no list of pairs.
     """
     if text == NONE:
         return ()
@@ -304,16 +308,16 @@ def partition_of(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def in_order(faults: Sequence[Fault]) -> tuple[Fault, ...]:
-    """Faults in the order of `zabcheck simulate`: by tick, in one tick by kind."""
+    """Return faults in the order of `zabcheck simulate`: by tick, and in one tick by kind."""
     kinds = list(FAULTS)
     return tuple(sorted(faults, key=lambda f: (f.tick, kinds.index(f.kind))))
 
 
 def schedule_of(text: str) -> tuple[Fault, ...]:
-    """Faults at fixed ticks.
+    """Parse a schedule of faults at fixed ticks.
 
     Raises:
-        ConfigError: this is no schedule.
+        ConfigError: the text is no schedule.
     """
     if text == NONE:
         return ()
@@ -330,17 +334,18 @@ def schedule_of(text: str) -> tuple[Fault, ...]:
 
 
 def schedule_text(faults: Sequence[Fault]) -> str:
-    """Faults as `schedule_of` reads them."""
+    """Return faults as text that `schedule_of` parses."""
     return " ".join(f"{f.kind} {f.a}:{f.b}@{f.tick}" if f.b >= 0 else f"{f.kind} {f.a}@{f.tick}" for f in faults)
 
 
 def random_faults(run: Run, count: int, kinds: Sequence[str]) -> tuple[Fault, ...]:
-    """Faults drawn from a run's seed, their number, and the sizes of the run: of each of these kinds
-    as often. What is cut is mended later, and who crashes recovers, if the run is long enough. Every
-    variant of a protocol, at every delay, meets the same.
+    """Return random faults that depend only on a run's seed, the number of faults, and the sizes of the run.
+
+    Each kind occurs equally often. Cuts are healed later, and crashed processes recover, if the run is long enough.
+    Every variant of a protocol, at every delay, gets the same faults.
 
     Raises:
-        ConfigError: no fault of these kinds can befall such a run.
+        ConfigError: no fault of these kinds can occur in such a run.
     """
     lacks = PROTOCOLS[run.protocol].world.lacks
     kinds = [kind for kind in kinds if run.nodes > 1 or kind not in ("cut", "lose")]
@@ -355,7 +360,7 @@ def random_faults(run: Run, count: int, kinds: Sequence[str]) -> tuple[Fault, ..
 
 
 def random_fault(run: Run, draws: Draws, kinds: Sequence[str]) -> Iterator[Fault]:
-    """One fault, and what mends it."""
+    """Return one fault, and the one that heals it."""
     kind = draws.choice(kinds)
     tick, a = draws.below(run.rounds), draws.below(run.nodes)
     until = min(run.rounds - 1, tick + draws.choice(MENDED[kind])) if kind in MENDED else tick

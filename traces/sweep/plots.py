@@ -1,4 +1,4 @@
-"""The pictures of a sweep's report, as SVG that is the same for the same figures."""
+"""Draw the pictures of a sweep's report as SVG that is the same for the same figures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["INK", "PALE", "interval", "pictures"]
 
 INK, PALE = "#b3261e", "#8a8a8a"
 COLUMNS = 3
-Z = 1.96  # of a normal distribution, 95 in 100 lie within so many deviations
+Z = 1.96  # the number of standard deviations within which 95 in 100 of a normal distribution lie
 STYLE: Any = {
     "svg.hashsalt": "zabcheck",
     "svg.fonttype": "none",
@@ -30,7 +30,7 @@ STYLE: Any = {
 
 
 def interval(violated: int, judged: int) -> tuple[float, float]:
-    """Wilson's interval, at 95 %, of the rate behind a count."""
+    """Return Wilson's interval, at 95 %, of the rate behind a count."""
     if not judged:
         return 0.0, 1.0
     rate, n = violated / judged, judged
@@ -40,7 +40,7 @@ def interval(violated: int, judged: int) -> tuple[float, float]:
 
 
 def pictures(summary: Summary) -> dict[str, bytes]:
-    """The pictures by name: `rates`, and one for each swept axis. None where nothing broke."""
+    """Return the pictures by name: `rates`, and one for each swept axis; empty if no property was violated."""
     broken = [name for name, tally in summary.every.tallies.items() if tally.violated]
     if not broken:
         return {}
@@ -54,7 +54,7 @@ def pictures(summary: Summary) -> dict[str, bytes]:
 
 
 def rates(group: Group, names: Sequence[str]) -> bytes:
-    """The rate at which each property broke, with its interval."""
+    """Draw the violation rate of each property, with its interval."""
     from matplotlib.figure import Figure
 
     names = sorted(names, key=lambda name: group.tallies[name].violated / group.tallies[name].judged)
@@ -72,7 +72,7 @@ def rates(group: Group, names: Sequence[str]) -> bytes:
 
 
 def against(axis: str, groups: Mapping[Any, Group], names: Sequence[str]) -> bytes:
-    """The rate of each property against one axis, a panel for each."""
+    """Draw the violation rate of each property against one axis, one panel each."""
     from matplotlib.figure import Figure
 
     rows = -(-len(names) // COLUMNS)
@@ -89,7 +89,7 @@ def against(axis: str, groups: Mapping[Any, Group], names: Sequence[str]) -> byt
 
 
 def panel(ax: Axes, groups: Mapping[Any, Group], name: str) -> None:
-    """One property against one axis: a line where the axis is a number's, else points."""
+    """Draw one property against one axis: a line for a numeric axis, else points."""
     kept = {value: group.tallies[name] for value, group in groups.items() if group.tallies[name].judged}
     if not kept:
         return
@@ -111,7 +111,7 @@ def short(value: Any) -> str:
 
 
 def bounds(tallies: Sequence[Any]) -> tuple[list[float], list[float], list[float]]:
-    """Rates in per cent, and how far their intervals reach below and above."""
+    """Return rates in per cent, and how far their intervals reach below and above."""
     values, below, above = [], [], []
     for tally in tallies:
         low, high = interval(tally.violated, tally.judged)

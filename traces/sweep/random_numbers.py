@@ -1,4 +1,4 @@
-"""Numbers drawn from a text: the same on every machine and in every version of Python."""
+"""Draw random numbers determined by a text, the same on every machine and in every version of Python."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Draws:
         self.words: list[int] = []
 
     def below(self, bound: int) -> int:
-        """One of 0 to bound - 1; bounds here are far below 2**64, so that none is favoured to speak of."""
+        """Return a number from 0 to bound - 1; bounds are far below 2**64, so that the bias is negligible."""
         if not self.words:
             data = blake2b(f"{self.text}/{self.block}".encode()).digest()
             self.words = [int.from_bytes(data[k : k + 8], "little") for k in range(0, 64, 8)]
@@ -33,9 +33,11 @@ class Draws:
 
 
 def permuted(number: int, size: int, key: int) -> int:
-    """Where a random permutation of 0 to size - 1 takes a number: a Feistel network over the next
-    power of four, walked until it is back in range. Samples without repetition, of grids of any
-    size, in no memory."""
+    """Return the image of a number under a random permutation of 0 to size - 1.
+
+    It is a Feistel network over the next power of four, walked until the result is in range. It samples without
+    repetition from grids of any size, in constant memory.
+    """
     half = (max(1, (size - 1).bit_length()) + 1) // 2
     mask = (1 << half) - 1
     while True:

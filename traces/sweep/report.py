@@ -1,4 +1,4 @@
-"""The report of a sweep: what broke, how often, against what, and the command that shows it."""
+"""Write the report of a sweep: which properties were violated, how often, on which values, and a command for each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_ROWS = 30  # of the combinations that broke together
 
 
 def write_report(store: Store, summary: Summary, found: tuple[Finding, ...], again: SpotCheck) -> tuple[Path, ...]:
-    """Write `report.html`, which is one file, and `report.md` with its pictures beside it; where they are.
+    """Write `report.html`, a single file, and `report.md` with its pictures beside it; return their paths.
 
     Raises:
         OSError: they cannot be written.
@@ -60,12 +60,12 @@ def put(path: Path, data: bytes) -> None:
 
 
 def cell(value: object) -> str:
-    """Text in a cell of a Markdown table."""
+    """Return text for a cell of a Markdown table."""
     return str(value).replace("|", "\\|")
 
 
 def facts_of(question: Grid, summary: Summary, found: tuple[Finding, ...]) -> dict[str, Any]:
-    """What the templates show."""
+    """Return what the templates show."""
     return {
         "verdict": verdict(question, summary),
         "question": grid_rows(question),
@@ -84,7 +84,7 @@ def facts_of(question: Grid, summary: Summary, found: tuple[Finding, ...]) -> di
 
 
 def finding_rows(found: tuple[Finding, ...]) -> list[dict[str, Any]]:
-    """The commands, each with what it is the first to break."""
+    """Return the commands, each with the properties that it is the first to violate."""
     out: dict[tuple[tuple[str, ...], str], dict[str, Any]] = {}
     for f in found:
         one = {"program": program_name(f.program), "number": f.number, "command": f.command, "breaks": []}
@@ -94,7 +94,7 @@ def finding_rows(found: tuple[Finding, ...]) -> list[dict[str, Any]]:
 
 
 def verdict(question: Grid, summary: Summary) -> str:
-    """What a sweep came to, in a sentence or two."""
+    """Return the result of a sweep in a sentence or two."""
     every = summary.every
     of = "configurations" if question.count == question.size else f"configurations sampled of {question.size:,}"
     names = [name for name, tally in every.tallies.items() if tally.violated]
@@ -113,7 +113,7 @@ def verdict(question: Grid, summary: Summary) -> str:
 
 
 def grid_rows(question: Grid) -> list[tuple[str, str]]:
-    """What was asked, leaving out what is as it is when nobody says."""
+    """Return the rows that describe the grid, without defaults."""
     plain = Grid()
     rows = [("seeds", ", ".join(question.seeds)), *[("quorums", question.quorums)] * bool(question.quorums)]
     for axis in (*AXES, "fault_kinds"):
@@ -126,7 +126,7 @@ def grid_rows(question: Grid) -> list[tuple[str, str]]:
 
 
 def program_name(program: tuple[str, ...]) -> str:
-    """A program in a word or a few."""
+    """Return a program in a few words."""
     return " ".join(word for word in program if word != NONE)
 
 

@@ -1,4 +1,4 @@
-"""Some of the runs of which a sweep's table says that they broke nothing, run again."""
+"""Rerun some of the runs that violated nothing, and compare them with their rows."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class SpotCheck:
-    """How many runs that broke nothing were run again, each of which did as its row says.
+    """The result of rerunning some runs without violations, each of which agreed with its row.
 
     Attributes:
-        runs: run again.
-        of: how many the table has.
+        runs: the number of runs that were rerun.
+        of: the number of such runs in the table.
     """
 
     runs: int
@@ -35,14 +35,14 @@ class SpotCheck:
 
     @property
     def share(self) -> float:
-        """The share of wrong rows above which one would have been met with `CONFIDENCE`."""
+        """Return the share of wrong rows above which one would have been found with probability `CONFIDENCE`."""
         if self.runs == self.of:
             return 0.0
         return 1.0 - float((1.0 - CONFIDENCE) ** (1.0 / self.runs))
 
     @property
     def sentence(self) -> str:
-        """For people; empty: there was nothing to run again."""
+        """Return the result in a sentence; empty if there was nothing to rerun."""
         if not self.of:
             return ""
         did = f"{self.runs:,} of {self.of:,} runs without a violation were repeated and agree with their rows"
@@ -55,15 +55,15 @@ class SpotCheck:
 
 
 def run_again(store: Store, kept: Mapping[int, CheckedBlock], most: int = MOST, seconds: float = SECONDS) -> SpotCheck:
-    """Run some of those that broke nothing again, drawn anew each time.
+    """Rerun some random runs that violated nothing, chosen afresh each time.
 
     Args:
-        kept: what every block has.
-        most: so many at most.
-        seconds: when to stop; one is run whatever it takes.
+        kept: the finished blocks.
+        most: the most runs.
+        seconds: when to stop; one is rerun however long it takes.
 
     Raises:
-        NotRepeated: one does not do what its row says.
+        NotRepeated: one does not agree with its row.
     """
     source = random.SystemRandom()
     of = sum(sealed.held for sealed in kept.values())
@@ -86,7 +86,7 @@ def run_again(store: Store, kept: Mapping[int, CheckedBlock], most: int = MOST, 
 
 
 def rows_at(store: Store, kept: Mapping[int, CheckedBlock], places: list[int]) -> list[dict[str, Any]]:
-    """The rows at some places among those that broke nothing, block after block."""
+    """Return the rows at some places among those of runs that violated nothing, block after block."""
     out: list[dict[str, Any]] = []
     properties = properties_of(store.question)
     wanted, start = sorted(places, reverse=True), 0

@@ -60,18 +60,18 @@ SOURCES = (
 
 
 class StoreError(Exception):
-    """A folder that cannot hold this sweep: a sentence."""
+    """A folder cannot hold this sweep; the message says why in one sentence."""
 
 
 @dataclass(frozen=True)
 class Store:
-    """A sweep's folder.
+    """The folder of a sweep.
 
     Attributes:
-        folder: where it is; every worker must see it under this name.
-        question: what is asked.
-        block: configurations in a block; the last may have fewer.
-        events: what happens in the runs is kept as well.
+        folder: its path; every worker must see it under this name.
+        question: the grid of the sweep.
+        block: the number of configurations in a block; the last may have fewer.
+        events: whether the events of the runs are kept as well.
     """
 
     folder: Path
@@ -80,44 +80,44 @@ class Store:
     events: bool = False
 
     def __reduce__(self) -> Any:
-        """A worker digests the texts that it has itself."""
+        """Pickle without the digests, so that a worker digests the sources that it has itself."""
         return Store, (self.folder, self.question, self.block, self.events)
 
     @property
     def runs(self) -> Path:
-        """The folder of the table."""
+        """Return the folder of the table."""
         return self.folder / RUNS
 
     @property
     def blocks(self) -> int:
-        """How many blocks there are."""
+        """Return the number of blocks."""
         return -(-self.question.count // self.block)
 
     def numbers(self, block: int) -> range:
-        """The configurations of a block."""
+        """Return the numbers of the configurations of a block."""
         return range(block * self.block, min(self.question.count, (block + 1) * self.block))
 
     def part(self, block: int) -> Path:
-        """The file of a block."""
+        """Return the path of a block's file."""
         return self.runs / f"block-{block:08}.parquet"
 
     def part_of_events(self, block: int) -> Path:
-        """The file of what happened in the runs of a block."""
+        """Return the path of the file with the events of a block's runs."""
         return self.folder / EVENTS / self.part(block).name
 
     def finished(self) -> list[int]:
-        """The blocks whose files are there, by their names alone."""
+        """Return the blocks whose files exist, by their names alone."""
         return [block for block in self.files() if block < self.blocks]
 
     def files(self) -> list[int]:
-        """The numbers of all files that are named as blocks are."""
+        """Return the numbers of all files that are named as blocks."""
         names = (re.fullmatch(r"block-(\d{8})\.parquet", name, re.ASCII) for name in os.listdir(self.runs))
         return sorted(int(name[1]) for name in names if name)
 
     def withdraw(self) -> None:
-        """Take the folder back, if nothing was ever run in it."""
+        """Remove the sweep from its folder, if nothing was ever run in it; other files stay."""
         if not self.finished():
-            with contextlib.suppress(OSError):  # somebody else's files stay, and so does it
+            with contextlib.suppress(OSError):  # the user's own files stay, and then the folder does too
                 (self.folder / MANIFEST).unlink()
                 self.runs.rmdir()
                 if self.events:
@@ -125,7 +125,7 @@ class Store:
                 self.folder.rmdir()
 
     def missing(self) -> list[int]:
-        """The blocks to run: those without a file that can be believed. Files that cannot are removed.
+        """Return the blocks to run: those without a valid file; invalid files are removed.
 
         Raises:
             StoreError, OSError: as for `check`.
@@ -134,11 +134,13 @@ class Store:
         return [block for block in range(self.blocks) if block not in there]
 
     def check(self, blocks: Iterable[int] | None = None) -> dict[int, CheckedBlock]:
-        """Read all of the files of some blocks, or of all, and remove those that are not what was written. What
-        the others have; its digests are in the manifest from then on.
+        """Read the files of some blocks, or of all, and remove those that are not what was written.
+
+        Returns:
+            What the valid files contain, by block; their digests are in the manifest from then on.
 
         Raises:
-            StoreError: there is a block that this sweep has not, or the folder is another sweep's by now.
+            StoreError: there is a block that this sweep does not have, or the folder now holds another sweep.
             OSError: the manifest cannot be written.
         """
         files = self.files()
@@ -162,7 +164,7 @@ class Store:
         return kept
 
     def unsealed(self, block: int) -> CheckedBlock | None:
-        """What the file of a block has; none: it is not what was written."""
+        """Return what the file of a block contains, or None if it is not what was written."""
         names = properties_of(self.question)
         try:
             question = self.question_of(block)
@@ -171,10 +173,10 @@ class Store:
         return unsealed(self.part(block), schema_of(self.question), question, block, names)
 
     def question_of(self, block: int) -> str:
-        """A digest of what is asked, and of the events of a block that are kept: of neither file is there another.
+        """Return a digest of the grid, and of the events of a block if they are kept.
 
         Raises:
-            OSError: they cannot be read.
+            OSError: the events cannot be read.
         """
         if not self.events:
             return self.digest
@@ -183,10 +185,10 @@ class Store:
             return f"{self.digest} {hashlib.file_digest(file, 'sha256').hexdigest()}"
 
     def recorded(self) -> dict[int, str]:
-        """The digests of blocks in the manifest.
+        """Return the digests of blocks in the manifest.
 
         Raises:
-            StoreError: it is another sweep's, or none.
+            StoreError: the manifest is another sweep's, or missing.
         """
         said = asked_before(self.folder)
         if said is None or {name: said.get(name) for name in self.manifest} != self.manifest:
@@ -194,7 +196,7 @@ class Store:
         return {int(block): digest for block, digest in said["digests"].items()}
 
     def write_manifest(self, digests: Mapping[int, str]) -> None:
-        """Say what was asked, and the digests of blocks.
+        """Write the manifest: the question, and the digests of blocks.
 
         Raises:
             OSError: it cannot be written.
@@ -204,7 +206,7 @@ class Store:
         write_whole(self.folder / MANIFEST, lambda out: out.write(text.encode()))
 
     def run_block(self, block: int) -> int:
-        """Run a block's configurations and put their rows in place; how many there are.
+        """Run a block's configurations and put their rows in place; return their number.
 
         Raises:
             OSError: they cannot be written.
@@ -218,10 +220,10 @@ class Store:
         return len(numbers)
 
     def write_events(self, block: int) -> None:
-        """Play a block's runs, listened to, and put what happens in place.
+        """Play a block's runs and put their events in place.
 
         Raises:
-            OSError: it cannot be written.
+            OSError: they cannot be written.
         """
         kinds = {kind for protocol in self.question.protocol for kind in observes(protocol)}
         every = all(kinds == {*observes(protocol)} for protocol in self.question.protocol)
@@ -241,7 +243,7 @@ class Store:
                     path.unlink()
 
     def row(self, number: int) -> dict[str, Any]:
-        """The row of a number, which is finished.
+        """Return the row of a finished configuration, by number.
 
         Raises:
             OSError, ValueError: the file is damaged.
@@ -252,7 +254,7 @@ class Store:
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """What `sweep.json` says, but for the digests of blocks."""
+        """Return the contents of `sweep.json` without the digests of blocks."""
         return {
             "format": FORMAT,
             "sources": sources_digest(*SOURCES),
@@ -264,12 +266,12 @@ class Store:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of what is asked, of the code that answers it, and of how it is cut into blocks."""
+        """Return a digest of the grid, of the code that answers it, and of its division into blocks."""
         return hashlib.sha256(json.dumps(self.manifest, sort_keys=True).encode()).hexdigest()
 
 
 def texts_digest(question: Grid) -> str:
-    """A digest of the files that the question's protocols and variants are written in, wherever these are."""
+    """Return a digest of the source files of the grid's protocols and variants, wherever they are."""
     files = set()
     for name, variant, *_ in question.programs:
         protocol = PROTOCOLS[name]
@@ -281,7 +283,7 @@ def texts_digest(question: Grid) -> str:
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file under another name, and put it in its place when it is whole and on the disk.
+    """Write a file under a temporary name, and rename it when it is complete and on disk.
 
     Raises:
         OSError: it cannot be written.
@@ -301,7 +303,7 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 
 
 def asked_before(folder: Path) -> dict[str, Any] | None:
-    """What the folder's manifest says; none: there is no sweep in it.
+    """Return the contents of the folder's manifest, or None if the folder holds no sweep.
 
     Raises:
         StoreError: it holds something else, or cannot be read.
@@ -331,16 +333,16 @@ def asked_before(folder: Path) -> dict[str, Any] | None:
 
 
 def open_store(folder: Path, question: Grid | None, block: Callable[[Grid], int], events: bool = False) -> Store:
-    """The folder of a sweep: a new one, or one that was begun and is to be gone on with.
+    """Open the folder of a sweep: a new one, or one to resume.
 
     Args:
-        folder: made if there is none.
-        question: checked; none: the one that the folder has.
-        block: how many configurations a block of a new sweep is to have.
-        events: what happens is kept as well.
+        folder: created if missing.
+        question: the grid, checked; None for that of the folder.
+        block: returns the block size of a new sweep.
+        events: keep the events of the runs as well.
 
     Raises:
-        StoreError: it cannot be written, or holds something else.
+        StoreError: the folder cannot be written, or holds something else.
         OSError: the disk is full.
     """
     folder = folder.absolute()
@@ -376,7 +378,7 @@ def open_store(folder: Path, question: Grid | None, block: Callable[[Grid], int]
 
 
 def difference(asked: Grid, there: Grid) -> str:
-    """The first thing that two questions do not agree on."""
+    """Return the first difference between two grids."""
     one, two = ({"quorums": MAJORITY} | question.as_json() for question in (asked, there))
     name = next(name for name in one if one[name] != two[name])
 

@@ -1,4 +1,4 @@
-"""What the rows of a sweep come to, by Spark SQL over its table."""
+"""Summarise the rows of a sweep, by Spark SQL over its table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class VerdictTotals:
 
     Attributes:
         holds, not_reached, violated: runs with each verdict; in the rest it was not judged.
-        first: the number of the first run that breaks it; -1: none does.
+        first: the number of the first run that breaks it; -1 if none does.
     """
 
     holds: int
@@ -78,13 +78,13 @@ class Together:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a sweep came to.
+    """The summary of a sweep.
 
     Attributes:
-        every: all of its runs.
-        axes: for every axis that was swept, the runs of each of its values.
-        programs: the runs of each program.
-        together: what broke together, the most frequent first.
+        every: the totals of all runs.
+        axes: for every axis that was swept, the totals for each of its values.
+        programs: the totals for each program.
+        together: the properties that broke together, the most frequent first.
     """
 
     every: Group
@@ -94,14 +94,13 @@ class Summary:
 
 
 def summarise(spark: SparkSession, store: Store, away: bool = False) -> Summary:
-    """The summary of a sweep that is finished.
+    """Return the summary of a finished sweep.
+
+    Spark counts patterns: the verdicts of a run as a word with one letter per property. There are few, so that the rest
+    is little work, and the query has few columns: planning it takes Spark longer than scanning a million rows.
 
     Args:
-        away: no worker sees the folder: its rows are sent to them.
-
-    Spark counts patterns: the verdicts of a run as a word with a letter for each property. There are few,
-    so that the rest is little work, and the query has few columns: planning it takes Spark longer than
-    going through a million rows.
+        away: no worker sees the folder, so that its rows are sent to them.
     """
     question = store.question
     names = properties_of(question)
@@ -140,20 +139,20 @@ def summarise(spark: SparkSession, store: Store, away: bool = False) -> Summary:
 
 
 def spark_schema(store: Store) -> Any:
-    """The table's schema, so that no file need be opened to find it."""
+    """Return the table's schema, so that no file need be opened to find it."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return from_arrow_schema(schema_of(store.question))
 
 
 def pattern(names: tuple[str, ...]) -> str:
-    """The first letters of a row's verdicts, in SQL; `-` where there is none."""
+    """Return SQL for the first letters of a row's verdicts, with `-` where there is none."""
     letters = [f"coalesce(left(`{name}`, 1), '-')" for name in names]
     return f"concat({', '.join(letters)})"
 
 
 def group_of(rows: list[Row], names: tuple[str, ...]) -> Group:
-    """A group from the counts of its patterns."""
+    """Return a group from the counts of its patterns."""
     tallies = {}
     for k, name in enumerate(names):
         said = {verdict: [row for row in rows if row["pattern"][k] == verdict[0]] for verdict in VERDICTS}
@@ -172,7 +171,7 @@ def group_of(rows: list[Row], names: tuple[str, ...]) -> Group:
 
 
 def together(programs: Mapping[tuple[Any, ...], list[Row]], names: tuple[str, ...]) -> tuple[Together, ...]:
-    """Which properties broke in the same runs."""
+    """Return which properties were violated in the same runs."""
     out: dict[tuple[Any, ...], Together] = {}
     for program, rows in programs.items():
         for row in rows:

@@ -1,7 +1,7 @@
-"""Delta tables of this machine or of a mount, without Spark's package: `deltalake` has the log, Spark the files.
+"""Read and append to local or mounted Delta tables without Spark's package: `deltalake` has the log, Spark the files.
 
-Tasks write Parquet files into the table's folder, which nobody sees there; then one commit adds all of them. So a
-table shows what a job has written when all of it is there, and an interrupted one shows nothing.
+Tasks write Parquet files into the table's folder, which readers ignore; then one commit adds all of them. So a table
+shows what a job has written only when all of it is there; an interrupted job adds nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["append_delta", "read_delta"]
 
 
 def deltalake() -> Any:
-    """Return the package.
+    """Return the `deltalake` package.
 
     Raises:
         TableError: it is not installed.
@@ -34,10 +34,10 @@ def deltalake() -> Any:
 
 
 def read_delta(spark: SparkSession, folder: Path) -> DataFrame:
-    """Return a Delta table as it is now. Columns that older files lack are null in their rows.
+    """Return a Delta table as it is now, with nulls for columns that older files lack.
 
     Raises:
-        TableError: it is none, or needs a reader that this is not.
+        TableError: the folder holds no Delta table, or a table that needs a newer reader.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -53,8 +53,9 @@ def read_delta(spark: SparkSession, folder: Path) -> DataFrame:
 
 
 def append_delta(frame: DataFrame, folder: Path) -> int:
-    """Add the rows of a DataFrame to a Delta table in one commit; the table is made if there is none. Columns that it
-    lacks are added to it.
+    """Add the rows of a DataFrame to a Delta table in one commit.
+
+    The table is created if it does not exist; columns that it lacks are added to it.
 
     Returns:
         The version of the table.
@@ -90,10 +91,10 @@ def append_delta(frame: DataFrame, folder: Path) -> int:
 
 
 def opened(folder: Path) -> Any:
-    """Return a Delta table.
+    """Open a Delta table.
 
     Raises:
-        TableError: it is none.
+        TableError: the folder holds no Delta table.
     """
     delta = deltalake()
     try:
@@ -103,7 +104,7 @@ def opened(folder: Path) -> Any:
 
 
 def schema_of(frame: DataFrame) -> Any:
-    """Return the schema of a DataFrame, as a Delta table has it: every column may be null."""
+    """Return the Delta schema of a DataFrame; every column may be null."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     arrow: Any = import_module("pyarrow")
@@ -112,7 +113,7 @@ def schema_of(frame: DataFrame) -> Any:
 
 
 def added(folder: Path, path: Path) -> Any:
-    """Return what the log of a table says of a file."""
+    """Return a file's entry for the log of a table."""
     import pyarrow.parquet as pq
 
     stats = json.dumps({"numRecords": pq.read_metadata(path).num_rows})

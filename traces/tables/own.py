@@ -1,6 +1,6 @@
-"""Tables of what somebody's own protocol shows the outside: a row an observation.
+"""Write and read tables of a user protocol's observations, one row per observation.
 
-The footer says which protocol it is, where its text was, and its digest. They are judged by that text
+The footer names the protocol, the path of its source and its digest. The tables are checked against that source
 (`traces/judging/own.py`).
 """
 
@@ -33,12 +33,12 @@ FIELD = "field."  # what the names of an observation's columns begin with
 
 @dataclass(frozen=True)
 class Source:
-    """What a table is of.
+    """The protocol and configuration from which a table was made.
 
     Attributes:
-        protocol: where its text is.
-        text: the digest of that text.
-        configuration: how large it is.
+        protocol: the path or module of its source.
+        text: the digest of that source.
+        configuration: its sizes.
     """
 
     protocol: str
@@ -68,10 +68,10 @@ def table_of_run(run: Run, number: int = 0) -> pa.Table:
 
 
 def table_of_trace(trace: Trace) -> pa.Table:
-    """Return what a trace showed as a table, a step being a moment.
+    """Return the observations of a trace as a table; the number of the step is the time.
 
     Raises:
-        TableError: there is no pyarrow, or the trace does not begin in the first state.
+        TableError: pyarrow is missing, or the trace does not begin in the first state.
     """
     check_arrow()
     c = trace.configuration
@@ -86,9 +86,10 @@ def table_of_trace(trace: Trace) -> pa.Table:
 
 
 def refuse_start(start: str) -> None:
-    """
+    """Refuse a run that does not begin in the first state: observations before its start are in no row.
+
     Raises:
-        TableError: what a start has shown before is in no row, so that the rows would be judged of another run.
+        TableError: `start` is not empty.
     """
     if start:
         raise TableError(f"a table begins in the initial state, but this run begins in {start!r} (starts)")
@@ -96,7 +97,7 @@ def refuse_start(start: str) -> None:
 
 @dataclass(frozen=True)
 class Row:
-    """An observation: of which process, which, when, and what else it says."""
+    """An observation: its process, its name, its time, and its other fields."""
 
     process: int | None
     kind: str
@@ -108,8 +109,8 @@ def table_of(seen: Sequence[Row], said: Mapping[str, Any], number: int = 0) -> p
     """Return the table of one run.
 
     Args:
-        said: which protocol it is, and how large, for the footer.
-        number: of the run.
+        said: the protocol and its sizes, for the footer.
+        number: the number of the run.
     """
     import pyarrow as pa
 
@@ -129,14 +130,14 @@ def table_of(seen: Sequence[Row], said: Mapping[str, Any], number: int = 0) -> p
 
 
 def source_of(path: Place, protocol: str = "") -> Source | None:
-    """What a table of somebody's own protocol is of; None: it is an ordinary event table.
+    """Return the protocol that a table of observations was made from; None for an ordinary event table.
 
     Args:
-        protocol: where the text is, if not where it was.
+        protocol: the path of the protocol's source, if it has moved.
 
     Raises:
-        TableError: its text is not to be found, is another, or there is no such configuration; or the files of a
-            folder are not of one protocol of one size.
+        TableError: the source is missing or has changed, the configuration does not exist, or the files of a folder are
+            not of one protocol in one size.
     """
     check_arrow()
     files = files_of(path)
@@ -165,7 +166,7 @@ def source_of(path: Place, protocol: str = "") -> Source | None:
 
 
 def footer_of(file: Place) -> bytes | None:
-    """What the footer of a file says that it is of; None: nothing, or it has none, which whoever reads it says."""
+    """Return the footer entry that names a file's protocol; None without such an entry, or if unreadable."""
     import pyarrow as pa
 
     try:
@@ -176,7 +177,7 @@ def footer_of(file: Place) -> bytes | None:
 
 
 def places(named: str, table: Place) -> Iterator[Path]:
-    """Where a protocol's file may be: where it was, or beside the table."""
+    """Yield where a protocol's file may be: at its recorded path, or beside the table."""
     if "\0" not in named:
         yield Path(named)
         if isinstance(table, Path):

@@ -1,8 +1,8 @@
-"""Where a table is: a path of this machine, or an address.
+"""Locate a table: a local path, or an address.
 
-An address whose scheme pyarrow has a file system for is read by it, wherever files are; any other is Spark's to read.
-What is secret in an address (who asks, with which key, and options behind a question mark) is in no word that is said
-of it, and in none of what a file system says either.
+An address whose scheme pyarrow supports is read with pyarrow; any other is left to Spark. No message contains the
+secrets of an address (user, key, and the options after a question mark), and messages of file systems are cleaned of
+them too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SECRET = "***"
 
 @dataclass(frozen=True, repr=False)
 class Address:
-    """An address of a table, or of one of its files.
+    """The address of a table, or of one of its files.
 
     Attributes:
         text: as it was given, with what is secret in it.
@@ -37,32 +37,32 @@ class Address:
     text: str
 
     def __str__(self) -> str:
-        """It, without what is secret in it."""
+        """Return the address without its secrets."""
         return without_secrets(self.text)
 
     __repr__ = __str__
 
     @property
     def scheme(self) -> str:
-        """What it begins with; empty: it is a table of a catalog."""
+        """Return the scheme; empty for a table of a catalog."""
         return self.text.partition("://")[0].lower() if "://" in self.text else ""
 
     @property
     def by_arrow(self) -> bool:
-        """Whether pyarrow has a file system for it."""
+        """Return whether pyarrow has a file system for the address."""
         return self.scheme in BY_ARROW
 
     def system(self) -> tuple[Any, str]:
-        """The file system, and what it calls the place.
+        """Return the file system, and the path of the address in it.
 
         Raises:
-            OSError, ValueError: there is none.
+            OSError, ValueError: pyarrow has no such file system.
         """
         system, inner = file_systems().FileSystem.from_uri(self.text)
         return system, str(inner)
 
     def below(self, inner: str) -> Address:
-        """The address of a file, by what the file system calls it."""
+        """Return the address of a file, from its path in the file system."""
         scheme, _, rest = self.text.partition("://")
         path, mark, options = rest.partition("?")
         who, at, _ = path.rpartition("@")
@@ -79,10 +79,10 @@ class Address:
         return opened
 
     def files(self) -> list[Address]:
-        """It, or every Parquet file below it that is not hidden, in order.
+        """Return the address itself if it is a file, else every visible Parquet file below it, sorted.
 
         Raises:
-            OSError, ValueError: it cannot be looked into.
+            OSError, ValueError: the address cannot be listed.
         """
         fs = file_systems()
         system, inner = self.system()
@@ -98,12 +98,12 @@ Place = Path | Address
 
 
 def file_systems() -> Any:
-    """pyarrow's file systems; it does not say what it exports."""
+    """Return the module `pyarrow.fs`; its stubs do not list what it exports."""
     return import_module("pyarrow.fs")
 
 
 def address_of(name: str) -> Address | None:
-    """Return the address that a name is; None: it is a path of this machine."""
+    """Return the address that a name is, or None for a local path."""
     try:
         path = place_of(name)
     except Unreadable:
@@ -112,7 +112,7 @@ def address_of(name: str) -> Address | None:
 
 
 def cleaned(said: str, address: Address) -> str:
-    """Return what was said of an address, without what is secret in it."""
+    """Return a message about an address without the address's secrets."""
     _, _, rest = address.text.partition("://")
     path, _, options = rest.partition("?")
     who = path.rpartition("@")[0]

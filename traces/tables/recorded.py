@@ -1,4 +1,4 @@
-"""Runs of the simulator and traces of the explorer as rows of the event table."""
+"""Record runs of the simulator and traces of the explorer as rows of the event table."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ OF_PROCESS = {
 
 
 def observes(protocol: str) -> tuple[str, ...]:
-    """Which kinds of event runs of a protocol note."""
+    """Return which kinds of event the runs of a protocol record."""
     return tuple(kind for kind in OBSERVED if kind != "revise" or PROTOCOLS[protocol].declared.revises)
 
 
@@ -72,10 +72,10 @@ def write_table(rows: pa.Table, protocol: str, path: Path) -> None:
 
 
 def ready_field(protocol: str) -> str:
-    """The field that says that a process is ready (III.A).
+    """Return the name of the field that marks a process as ready (III.A).
 
     Raises:
-        TableError: the protocol has none, or lacks another field that a table is made from.
+        TableError: the protocol has no such field, or lacks another one that a table needs.
     """
     fields = {f.name for f in PROTOCOLS[protocol].parts(Sizes(1, 1, 1, 1, {})).fields}
     for name in ("ready", "synced"):
@@ -86,12 +86,12 @@ def ready_field(protocol: str) -> str:
 
 
 class History:
-    """Notes what handlers tell their world as rows: listens to the calls of a program.
+    """Records the events that handlers report as rows, by wrapping the functions of a program.
 
     Args:
         names: the program in the CPython world; its functions are replaced.
         txn: the kind of its transactions.
-        rows: where to.
+        rows: where the rows go.
     """
 
     def __init__(self, names: dict[str, Any], txn: Record, rows: Rows, protocol: str) -> None:
@@ -124,7 +124,7 @@ class History:
         self.rows.add(kind, int(process), time=self.time, **values)
 
     def look(self, s: StateView, p: int) -> None:
-        """Note that a process has become ready, or is no longer."""
+        """Record that a process has become ready, or is no longer."""
         now = bool(getattr(s, self.ready_field)[p])
         if now and p not in self.ready:
             self.ready.add(p)
@@ -171,7 +171,7 @@ class History:
 
 
 class Recorder(EventListener):
-    """Notes a simulated run as rows; `every`: also what no property speaks of."""
+    """Records a simulated run as rows; with `every`, also events that no property uses."""
 
     def __init__(self, simulator: Simulator, rows: Rows, every: bool = True) -> None:
         protocol = simulator.cluster.protocol
@@ -206,13 +206,13 @@ class Recorder(EventListener):
 
 
 def rows_of_run(run: Run, number: int = 0, watch: Any = lambda _: None, every: bool = True) -> Rows:
-    """Play a run in the CPython world and note all that happens.
+    """Play a run in the CPython world and record all its events.
 
     Args:
-        run: what happens.
-        number: of the run in its table.
-        watch: given the simulator before the run begins.
-        every: also what no property speaks of (messages, timers, faults).
+        run: the run.
+        number: its number in its table.
+        watch: called with the simulator before the run begins.
+        every: also record events that no property uses (messages, timers, faults).
 
     Raises:
         SimulationError: a value would leave its range.
@@ -234,20 +234,21 @@ def rows_of_run(run: Run, number: int = 0, watch: Any = lambda _: None, every: b
 
 
 def refuse_quorums(quorums: str) -> None:
-    """
+    """Refuse quorums other than majorities, since no row records them and the rows would be checked against majorities.
+
     Raises:
-        TableError: majorities are not the quorums, which no row says: the rows would be judged of another system.
+        TableError: `quorums` is not empty.
     """
     if quorums:
         raise TableError(f"an event table is checked with majorities, not with the quorums {quorums}")
 
 
 def rows_of_trace(trace: Trace) -> Rows:
-    """What happens in a trace, its schedule run again; a step is a moment.
+    """Return the events of a trace, by running its schedule; the number of the step is the time.
 
     Raises:
         TraceError: the schedule is not the explorer's.
-        TableError: majorities are not its quorums.
+        TableError: the quorums are not majorities.
     """
     refuse_quorums(trace.configuration.quorums)
     runner = Runner(trace.model)
@@ -273,7 +274,7 @@ def rows_of_trace(trace: Trace) -> Rows:
 
 
 def flags_of(trace: Trace) -> str:
-    """The exploration that a trace is of, as a command line."""
+    """Return the command line of the exploration that a trace comes from."""
     words = ["zabcheck"]
     for name, value in trace.configuration.as_dict().items():
         if name != "literal" and value != "" and not (name in ("max_epoch", "channel") and value == 0):

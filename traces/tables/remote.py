@@ -1,4 +1,4 @@
-"""A folder at an address, to which whole files are put: by pyarrow's file systems, or by Hadoop's in a session's Java.
+"""Store whole files in a remote folder, through pyarrow's file systems or Hadoop's in a Spark session's Java.
 
 A file is there whole or not at all. An object store shows an object when all of it has come; it is sent in one write,
 so that an interrupt cannot end an upload early. Hadoop's file systems show what is being written: there a file is
@@ -27,42 +27,42 @@ __all__ = ["RemoteError", "RemoteFolder", "remote_folder"]
 
 
 class RemoteError(Exception):
-    """A folder at an address that cannot be read or written: a sentence without what is secret in the address."""
+    """A remote folder cannot be read or written; the message contains no secret of its address."""
 
 
 class RemoteFolder(Protocol):
     """Files below an address, by names with `/` between their parts."""
 
     def names(self, folder: str) -> list[str]:
-        """Return the names of the files in a folder, sorted; none where there is no such folder.
+        """Return the names of the files in a folder, sorted; empty if the folder does not exist.
 
         Raises:
             RemoteError: it cannot be looked into.
         """
 
     def folders(self, folder: str) -> list[str]:
-        """Return the names of the folders in a folder, sorted; none where there is no such folder.
+        """Return the names of the folders in a folder, sorted; empty if the folder does not exist.
 
         Raises:
             RemoteError: it cannot be looked into.
         """
 
     def is_empty(self) -> bool:
-        """Return whether there is nothing at the address, or nothing yet.
+        """Return whether nothing is stored at the address.
 
         Raises:
             RemoteError: it cannot be looked into.
         """
 
     def get(self, name: str, path: Path) -> None:
-        """Copy a file here, with the time of its last change.
+        """Copy a remote file to this machine, with its modification time.
 
         Raises:
             RemoteError: it is not there, or cannot be read.
         """
 
     def put(self, path: Path, name: str) -> None:
-        """Copy a file there; what has its name is replaced.
+        """Copy a file to the folder; a file with its name is replaced.
 
         Raises:
             RemoteError: it cannot be written.
@@ -87,7 +87,7 @@ def remote_folder(address: Address, spark: SparkSession) -> RemoteFolder:
 
 @contextmanager
 def said_of(address: Address) -> Iterator[None]:
-    """Make a sentence of what a file system raises.
+    """Turn the exceptions of a file system into a `RemoteError` with a clean message.
 
     Raises:
         RemoteError: it did.
@@ -115,7 +115,7 @@ class ArrowFolder:
             self.system, self.inner = address.system()
 
     def place(self, name: str) -> str:
-        """Return what the file system calls a file."""
+        """Return the path of a file in the file system."""
         return f"{self.inner.rstrip('/')}/{name}"
 
     def names(self, folder: str) -> list[str]:
@@ -168,7 +168,7 @@ class HadoopFolder:
             self.system = self.path("").getFileSystem(java._jsparkSession.sessionState().newHadoopConf())
 
     def path(self, name: str) -> Any:
-        """Return a path as Hadoop has it."""
+        """Return a path as a Hadoop object."""
         return self.java.Path(f"{self.address.text.rstrip('/')}/{name}" if name else self.address.text)
 
     def names(self, folder: str) -> list[str]:

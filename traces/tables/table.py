@@ -1,8 +1,8 @@
-"""The event table: what happened in runs, a row an event, as Parquet.
+"""Define the event table: the events of runs, one row per event, as Parquet.
 
-One schema, whoever writes it: the simulator, the explorer's traces, importers of real logs. The rows
-of a run lie together, in an order that agrees with every process's own; a run that fits into a row
-group lies in one, which the file's footer says (`WHOLE`). `docs/reference/file-formats.md` is the reference.
+There is one schema for all sources: the simulator, the explorer's traces, importers of real logs. The rows of a run are
+contiguous, in an order that agrees with the order of every process. A run that fits into a row group lies in one, which
+the file's footer says (`WHOLE`). `docs/reference/file-formats.md` is the reference.
 """
 
 from __future__ import annotations
@@ -87,16 +87,17 @@ KINDS: dict[str, str] = {
 
 
 class TableError(Exception):
-    """A table cannot be read, or is none: one sentence says why."""
+    """A table cannot be read, or the file is not one; the message says why in one sentence."""
 
 
 def check_arrow(*more: str) -> None:
-    """
+    """Check that pyarrow is installed, and other packages that event tables need.
+
     Args:
-        more: packages that are needed besides pyarrow.
+        more: packages needed besides pyarrow.
 
     Raises:
-        TableError: one is not installed.
+        TableError: a package is not installed.
     """
     for name in ("pyarrow", *more):
         if find_spec(name) is None:
@@ -104,7 +105,7 @@ def check_arrow(*more: str) -> None:
 
 
 def schema() -> pa.Schema:
-    """The one schema of event tables."""
+    """Return the schema of event tables."""
     import pyarrow as pa
 
     text = pa.dictionary(pa.int32(), pa.string())
@@ -112,6 +113,7 @@ def schema() -> pa.Schema:
 
 
 def empty_columns() -> dict[str, list[Any]]:
+    """Return an empty list of values for each column of the event table, by name."""
     return {name: [] for name, *_ in COLUMNS}
 
 
@@ -119,13 +121,13 @@ def empty_columns() -> dict[str, list[Any]]:
 
 
 class Rows:
-    """The rows of a run, as they are noted one after another; positions are counted here.
+    """The rows of a run, recorded in order; positions are counted here.
 
     Args:
         run: the number of the run.
-        nodes: its processes.
-        detail: what makes it, as a command line.
-        observes: which of `OBSERVED` its source notes; None: the rows do not say.
+        nodes: the number of its processes.
+        detail: the command that produces it.
+        observes: which of `OBSERVED` its source records; None if the rows do not say.
     """
 
     def __init__(self, run: int, nodes: int, detail: str | None = None, observes: Iterable[str] | None = None) -> None:
@@ -136,7 +138,7 @@ class Rows:
         self.add("run", index=nodes, message=noted, detail=detail)
 
     def add(self, kind: str, process: int | None = None, **values: Any) -> None:
-        """Note an event; columns that are not named are null."""
+        """Record an event; columns that are not named are null."""
         position = None
         if process is not None:
             position = self.positions.get(process, 0)
@@ -149,7 +151,7 @@ class Rows:
         return len(self.columns["run"])
 
     def as_table(self) -> pa.Table:
-        """The rows as a table in memory."""
+        """Return the rows as a table in memory."""
         import pyarrow as pa
 
         made = schema()
@@ -165,7 +167,7 @@ class TableWriter:
             unknown, rather than not to have happened.
         group: rows of a row group.
         longest: rows that a run has at most if it is not to be split.
-        shown: the schema of a table of what a user protocol shows, with what its footer says; None: of events.
+        shown: the schema of a table of what a user protocol shows, with its footer; None for a table of events.
 
     Raises:
         TableError: there is no pyarrow.
@@ -228,7 +230,7 @@ class TableWriter:
         self.add_table(rows.as_table())
 
     def add_table(self, run: pa.Table) -> None:
-        """Write whole runs that are rows of the schema already."""
+        """Write whole runs given as rows of the schema."""
         self.end_of_parts()
         long = run.num_rows > self.longest
         if self.rows and (long or self.rows + run.num_rows > self.group):
@@ -240,8 +242,7 @@ class TableWriter:
             self.flush()
 
     def add_part(self, rows: pa.Table) -> None:
-        """Write rows of a run too long to be held, which go on where those before ended. It lies in row
-        groups of its own."""
+        """Write the next rows of a run that is too long to hold in memory; it gets row groups of its own."""
         run = rows.column("run")[0].as_py()
         if run != self.part_of:
             self.flush()
@@ -252,7 +253,7 @@ class TableWriter:
             self.flush()
 
     def end_of_parts(self) -> None:
-        """What was written in parts, if anything, is over."""
+        """End the run that was written in parts, if any."""
         if self.part_of is not None:
             self.flush()
             self.part_of = None
@@ -294,10 +295,10 @@ class Part:
 
 
 def files_of(path: Place) -> Sequence[Place]:
-    """The files of a table: itself, or every Parquet file in a folder.
+    """Return the files of a table: the file itself, or every visible Parquet file in a folder.
 
     Raises:
-        TableError: there are none, or no file system of pyarrow's has them.
+        TableError: there are none, or pyarrow has no file system for the address.
     """
     if isinstance(path, Address):
         return files_at(path)
@@ -318,10 +319,10 @@ def files_of(path: Place) -> Sequence[Place]:
 
 
 def files_at(address: Address) -> list[Address]:
-    """The files of a table that is elsewhere.
+    """Return the files of a remote table.
 
     Raises:
-        TableError: there are none, or no file system of pyarrow's has them.
+        TableError: there are none, or pyarrow has no file system for the address.
     """
     import pyarrow as pa
 
@@ -338,7 +339,7 @@ def files_at(address: Address) -> list[Address]:
 
 @contextlib.contextmanager
 def opened_parquet(place: Place | str, **options: Any) -> Iterator[pq.ParquetFile]:
-    """Open a file of a table, wherever it is.
+    """Open a file of a table, local or remote.
 
     Raises:
         OSError, ValueError, pa.ArrowException: it cannot be opened, or is none; nothing of that is secret.
@@ -361,9 +362,10 @@ def opened_parquet(place: Place | str, **options: Any) -> Iterator[pq.ParquetFil
 
 
 def readable(file: Path) -> None:
-    """
+    """Check that Arrow can read a file without waiting for it.
+
     Raises:
-        TableError: Arrow would not read it, or would wait for it.
+        TableError: it cannot.
     """
     try:
         check_readable(file)
@@ -376,13 +378,13 @@ def hidden(path: Path, under: Path) -> Sequence[str]:
 
 
 def parts_of(path: Place, check: Callable[[Place, pa.Schema], None] | None = None) -> list[Part]:
-    """The row groups of a table's files, in order, one to a part, as the footers tell.
+    """Return the row groups of a table's files in order, one per part, as the footers describe them.
 
     Args:
-        check: raises where a file has not the columns that it should have; none: those of an event table.
+        check: raises for a file that lacks required columns; by default those of an event table.
 
     Raises:
-        TableError: a file is no event table, or damaged.
+        TableError: a file is no event table, or is damaged.
     """
     check_arrow()
     return [part for file in files_of(path) for part in parts_of_file(file, check or check_schema)]
@@ -430,12 +432,13 @@ def first_line(problem: BaseException) -> str:
 
 
 def printable(text: str) -> str:
-    """A text from a file, without what a terminal would obey rather than show."""
+    """Replace the unprintable characters of a text from a file, so that it cannot control a terminal."""
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def check_schema(file: Place, found: pa.Schema) -> None:
-    """
+    """Check that a file has the columns of an event table.
+
     Raises:
         TableError: a column is missing, or of another type.
     """
@@ -456,10 +459,10 @@ def check_schema(file: Place, found: pa.Schema) -> None:
 
 
 def read_part(part: Part, columns: Sequence[str]) -> pa.Table:
-    """Some columns of a part.
+    """Return some columns of a part.
 
     Raises:
-        TableError: it is damaged.
+        TableError: the file is damaged.
     """
     import pyarrow as pa
 

@@ -33,15 +33,15 @@ NAME = re.compile(r"[a-z][a-z_.]*\Z")
 
 @dataclass(frozen=True)
 class Address:
-    """A place, as text can name it.
+    """The address of a place, in a form that text can hold.
 
     Attributes:
         protocol: its name or file.
-        options: of the model, by name, those that are not as usual.
+        options: the options of the model that differ from the defaults, by name.
         way: the steps, each by its number among those possible where it is taken.
-        at: after how many of them one stands.
-        made: the digest of what the model is made of; empty: not said.
-        tool: the version of zabcheck that wrote it; empty: not said.
+        at: the number of them that lead to the current place.
+        made: the digest of what the model is made of; empty if it is not known.
+        tool: the version of zabcheck that wrote it; empty if it is not known.
     """
 
     protocol: str
@@ -53,7 +53,7 @@ class Address:
 
     @property
     def text(self) -> str:
-        """It, as `read` takes it."""
+        """Return the address as text, which `read` parses."""
         said = {**self.options, **({"tool": self.tool, "made": self.made} if self.made else {})}
         if self.way:
             said |= {"at": str(self.at), "way": way_text(self.way)}
@@ -61,10 +61,10 @@ class Address:
 
     @staticmethod
     def read(text: str) -> Address:
-        """The address that a text is.
+        """Parse an address.
 
         Raises:
-            WalkError: it is none.
+            WalkError: the text is no address.
         """
         if len(text) > LARGEST:
             raise WalkError(f"an address has at most {LARGEST} characters, not {len(text)}")
@@ -91,13 +91,14 @@ class Address:
         return Address(protocol, said, way, int(at), made, tool)
 
     def check(self, made: str, tool: str) -> None:
-        """
+        """Refuse an address whose protocol or properties have other sources than here.
+
         Args:
             made: the digest of what the model is made of here.
             tool: the version of zabcheck here.
 
         Raises:
-            WalkError: the address is of other texts.
+            WalkError: the digests differ.
         """
         if self.made and self.made != made:
             theirs = f"zabcheck {self.tool:.40}" if self.tool else "another zabcheck"
@@ -110,7 +111,7 @@ class Address:
 
 
 def way_text(way: Sequence[int]) -> str:
-    """Steps by their numbers, as an address has them."""
+    """Return the numbers of steps in the notation of an address."""
     return "".join(DIGITS[n] if n < MANY else f"z{base36(n)}" for n in way)
 
 
@@ -119,10 +120,10 @@ def base36(n: int) -> str:
 
 
 def way_of(text: str) -> tuple[int, ...]:
-    """The numbers of the steps in an address.
+    """Return the numbers of the steps in an address.
 
     Raises:
-        WalkError: it is no way.
+        WalkError: the text is no sequence of steps.
     """
     out: list[int] = []
     at = 0
@@ -139,8 +140,11 @@ def way_of(text: str) -> tuple[int, ...]:
 
 
 def made_of(walker: Walker) -> str:
-    """The digest of what a model is made of: its schema, the text of each of its functions and properties, and the text
-    of what lists their steps. It says nothing of where a file lies, nor of the Python that runs it."""
+    """Return the digest of what a model is made of.
+
+    It covers the schema, the source of each function and property, and the source of the step order. It does not depend
+    on where a file lies, nor on the Python that runs it.
+    """
     program = walker.model.program
     listing = cast(FunctionType, order.is_fault)
     texts = sorted(text_digest(f) for f in (*walker.texts.values(), listing))

@@ -1,4 +1,4 @@
-"""One schedule in two models: how far both take it, and where they first differ."""
+"""Run one schedule in two models: how far both take it, and where they first differ."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["Comparison", "Difference", "compared", "difference", "fields", "only
 
 @dataclass(frozen=True)
 class Difference:
-    """Where two models first differ.
+    """The point at which two models first differ.
 
     Attributes:
-        at: after how many steps.
-        left, right: the steps that are possible in one of them alone, as they are called.
+        at: the number of steps before it.
+        left, right: the names of the steps that are possible in only one of them.
         fields: the fields of the state that differ, each with its values.
     """
 
@@ -34,13 +34,13 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What came of taking a schedule in another model.
+    """The result of taking a schedule in another model.
 
     Attributes:
         end: the place there, as far as the schedule can be taken.
-        first: where they first differ; None: nowhere.
-        refused: what the step is called that the other model does not have there; empty: it took all of them.
-        alone: fields that one of the models has and the other has not, which are not compared.
+        first: where they first differ; None if nowhere.
+        refused: the name of the step that the other model does not have there; empty if it took all of them.
+        alone: fields that only one of the models has, which are not compared.
     """
 
     end: Place
@@ -76,14 +76,14 @@ def compared(whole: Place, other: Walker) -> Comparison:
 
 
 def way_to(place: Place | None) -> Iterator[Place]:
-    """A place and all before it."""
+    """Yield a place and all before it, the last first."""
     while place is not None:
         yield place
         place = place.parent
 
 
 def key(walker: Walker, word: StepWord) -> tuple[object, ...]:
-    """A step as another model has it: an action of the protocol's own by its name, not by its number."""
+    """Return a key of a step that holds in another model: an action is identified by its name, not its number."""
     program, operands = walker.model.program, dict(word.operands)
     own = {"action": program.actions, "environment": program.changes}.get(word.kind)
     if own is not None and "which" in operands:
@@ -92,14 +92,14 @@ def key(walker: Walker, word: StepWord) -> tuple[object, ...]:
 
 
 def difference(at: int, left: Place, right: Place) -> Difference | None:
-    """How two places differ; None: they do not, in anything that both models have."""
+    """Return how two places differ, or None if all that both models have is equal."""
     only = [tuple(called(p) for p in only_here(*pair)) for pair in ((left, right), (right, left))]
     found = Difference(at, only[0], only[1], tuple(fields(left, right)))
     return found if found.left or found.right or found.fields else None
 
 
 def only_here(here: Place, there: Place) -> list[Possible]:
-    """The steps that are possible at one place and not at another, of another model."""
+    """Return the steps that are possible at one place and not at another place of another model."""
     known = {key(there.walker, p.step.word) for p in there.possible}
     return [p for p in here.possible if key(here.walker, p.step.word) not in known]
 
@@ -109,7 +109,7 @@ def called(p: Possible) -> str:
 
 
 def fields(left: Place, right: Place) -> Iterator[tuple[str, str, str]]:
-    """The fields that both have with different values; budgets are the question, and no part of the answer."""
+    """Yield the fields that both models have with different values, without budgets, which are configuration."""
     theirs = {f.name: f for f in right.walker.layout.schema.fields}
     for f in left.walker.layout.schema.fields:
         if f.role in (Role.SCRATCH, Role.BUDGET) or f.name not in theirs:
@@ -121,7 +121,7 @@ def fields(left: Place, right: Place) -> Iterator[tuple[str, str, str]]:
 
 
 def text_of(place: Place, name: str) -> str:
-    """A field as a person reads it."""
+    """Return a field as text."""
     layout = place.walker.layout
     f = layout.fields[name]
     nothing: JsonState = state_json(StateView(layout))

@@ -1,5 +1,7 @@
-"""Which lines of a protocol ran: on a walk, in a step that was possible on it, or in all that is looked at from the
-initial state; and which never did."""
+"""Compute which lines of a protocol ran, were possible, or never ran.
+
+This covers the steps of a walk, the steps that were possible on it, or a whole exploration from the initial state.
+"""
 
 from __future__ import annotations
 
@@ -26,16 +28,16 @@ __all__ = ["NEVER", "POSSIBLE", "RAN", "CoveredFunction", "Looked", "covered", "
 RAN, POSSIBLE, NEVER = "ran", "possible", "never"
 WALKS, LONGEST_WALK = 100, 60  # random ones, which come deeper than all states level by level do in that time
 NONE: frozenset[int] = frozenset()
-OFTEN = 50  # states after which it is said how far it is
+OFTEN = 50  # states between two reports of progress
 
 
 @dataclass(frozen=True)
 class CoveredFunction:
-    """A function of the protocol.
+    """A function of the protocol, with the coverage of its lines.
 
     Attributes:
-        name, file: it, and where it is.
-        lines: each with its number, its text, and `ran`, `possible` or `never`; empty where nothing can run.
+        name, file: its name, and the file that it is in.
+        lines: each with its number, its text, and `ran`, `possible` or `never`; empty where there is nothing to run.
     """
 
     name: str
@@ -43,7 +45,7 @@ class CoveredFunction:
     lines: tuple[tuple[int, str, str], ...]
 
     def count(self, mark: str) -> int:
-        """How many lines have a mark."""
+        """Return how many lines have a mark."""
         return sum(m == mark for _, _, m in self.lines)
 
 
@@ -73,14 +75,14 @@ def covered(whole: Place) -> list[CoveredFunction]:
 
 @dataclass(frozen=True)
 class Looked:
-    """What ran in all that was looked at from the initial state.
+    """The coverage of all that was visited from the initial state.
 
     Attributes:
-        functions: of the protocol, their lines marked `ran` or `never`.
-        never: the steps, as the source calls them, that never ran.
-        states: how many states were looked at, each with all its steps.
-        walks: how many random walks were taken.
-        complete: these are all the states that there are.
+        functions: the functions of the protocol, their lines marked `ran` or `never`.
+        never: the steps that never ran, by their names in the source.
+        states: the number of states visited, each with all its steps.
+        walks: the number of random walks taken.
+        complete: whether these are all reachable states.
     """
 
     functions: tuple[CoveredFunction, ...]
@@ -103,7 +105,7 @@ class Coverage:
         self.entered = 0  # the named steps, a bit each
         self.taken: set[str] = set()
         layout = walker.layout
-        self.bags = [  # where bags lie, and how: two states that differ in the order of a bag alone are one
+        self.bags = [  # the places and kinds of bags: two states that differ only in the order of a bag are one
             (at, f.kind.header, f.kind.element.size)
             for f in layout.schema.fields
             if f.role is not Role.SCRATCH and isinstance(f.kind, Seq) and f.kind.bag
@@ -115,7 +117,7 @@ class Coverage:
         self.waiting: dict[CodeType, set[int]] = {}  # of what runs, which is not always the code as it was written
 
     def key(self, state: StateView) -> bytes:
-        """A state, its bags in one order of all."""
+        """Return the key of a state, with its bags sorted."""
         if not self.bags:
             return state.key()
         data = bytearray(state.key())
@@ -126,17 +128,18 @@ class Coverage:
         return bytes(data)
 
     def initial(self) -> bytes:
-        """The initial state."""
+        """Return the key of the initial state."""
         with self.noting():
             state = StateView(self.walker.layout)
             self.program.python["initialize"](state)
         return self.key(state)
 
     def after(self, data: bytes, chosen: random.Random | None = None) -> list[bytes]:
-        """The states after one.
+        """Return the keys of a state's successors.
 
         Args:
-            chosen: takes one of the steps, with one of its alternatives; None: all are taken.
+            data: the key of the state.
+            chosen: picks one step with one of its alternatives; None for all steps.
         """
         names, layout, out = self.program.python, self.walker.layout, [0] * (self.walker.model.most_steps + 1)
         found = []
@@ -162,7 +165,7 @@ class Coverage:
         return found if chosen is None or not found else [chosen.choice(found)]
 
     def note(self, word: int, after: StateView) -> None:
-        """Note what a step was called."""
+        """Record the label of a step."""
         self.entered |= after.steps
         said = StepWord.of(word)
         own = self.program.changes if said.row.by else self.program.actions
@@ -171,7 +174,7 @@ class Coverage:
 
     @contextmanager
     def noting(self) -> Iterator[None]:
-        """Note the lines that run meanwhile in this thread. A function whose lines have all run is not looked at."""
+        """Record the lines that run meanwhile in this thread; functions whose lines have all run are skipped."""
         files, waiting = self.open, self.waiting
 
         def line(frame: FrameType, event: str, argument: Any) -> Any:
@@ -195,32 +198,34 @@ class Coverage:
 
     @property
     def full(self) -> bool:
-        """Whether every line and every step ran."""
+        """Return whether every line and every step ran."""
         return not any(self.open.values()) and not self.never
 
     @property
     def never(self) -> tuple[str, ...]:
-        """The steps that did not run, as the source calls them."""
+        """Return the labels of the steps that did not run."""
         program = self.program
         entered = {name for k, name in enumerate(program.steps) if self.entered >> k & 1}
         known = dict.fromkeys((*program.steps, *program.actions, *program.changes))
         return tuple(name for name in known if name not in entered | self.taken)
 
     def told(self, states: int, walks: int, complete: bool) -> Looked:
-        """What ran so far."""
+        """Return the coverage so far."""
         files = [(f.__code__.co_filename, lines_of(f)) for f in self.functions]
         ran = {(file, n) for file, lines in files for n in lines - self.open[file]}
         return Looked(tuple(marked(f, ran, set()) for f in self.functions), self.never, states, walks, complete)
 
 
 def looked_at(walker: Walker, most: int, so_far: Callable[[int, int], bool]) -> Looked:
-    """Run a model from its initial state, and note which lines and which steps run: in some random walks first, then
-    in the states level by level, each with all its steps, until there are no more, or every line ran.
+    """Run a model from its initial state, and record which lines and which steps run.
+
+    Some random walks come first, then the states level by level with all their steps, until no state is left or every
+    line ran.
 
     Args:
-        walker: of the model.
-        most: how many states are looked at, those of walks apart.
-        so_far: is given how many states were looked at, and how many lines have not run; whether to go on.
+        walker: the walker of the model.
+        most: the maximum number of states, not counting those of random walks.
+        so_far: receives the number of states and of lines that have not run; returns whether to continue.
     """
     coverage, source = Coverage(walker), random.Random(0)
     first = coverage.initial()
@@ -245,8 +250,10 @@ def looked_at(walker: Walker, most: int, so_far: Callable[[int, int], bool]) -> 
 
 
 def functions_of(walker: Walker) -> list[FunctionType]:
-    """The functions of the protocol that steps may run, in the order of its text: its handlers, guards, and what these
-    call."""
+    """Return the functions of the protocol that steps may run, in source order.
+
+    These are its handlers, guards, and the functions that they call.
+    """
     program = walker.model.program
     own = {getattr(m, "__file__", None) for m in program.protocol}
     own |= {f.__code__.co_filename for f in program.overrides.values()}
@@ -258,7 +265,7 @@ def functions_of(walker: Walker) -> list[FunctionType]:
 
 @contextmanager
 def noting(files: set[str], into: set[tuple[str, int]]) -> Iterator[None]:
-    """Note the lines of these files that run meanwhile in this thread."""
+    """Record the lines of some files that run meanwhile in this thread."""
 
     def line(frame: FrameType, event: str, argument: Any) -> Any:
         into.add((frame.f_code.co_filename, frame.f_lineno))
@@ -276,7 +283,7 @@ def noting(files: set[str], into: set[tuple[str, int]]) -> Iterator[None]:
 
 
 def marked(f: FunctionType, ran: set[tuple[str, int]], possible: set[tuple[str, int]]) -> CoveredFunction:
-    """A function with its lines marked."""
+    """Return a function with its lines marked."""
     file, first = f.__code__.co_filename, f.__code__.co_firstlineno
     runs = lines_of(f)
     last = max(runs, default=first)
@@ -291,6 +298,6 @@ def marked(f: FunctionType, ran: set[tuple[str, int]], possible: set[tuple[str, 
 
 
 def lines_of(f: FunctionType) -> set[int]:
-    """The lines of a function that can run."""
+    """Return the line numbers of a function that can run."""
     code = f.__code__
     return {n for _, _, n in code.co_lines() if n is not None and n > code.co_firstlineno}

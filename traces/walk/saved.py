@@ -1,4 +1,4 @@
-"""A walk as a trace file that every command takes."""
+"""Save a walk as a trace file that every command accepts."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ __all__ = ["check_current", "trace_of"]
 
 
 def check_current(walker: Walker) -> None:
-    """
+    """Check that the source of the protocol is unchanged since the walk began.
+
     Raises:
-        WalkError: the source of the protocol is another by now: what is asked of it would be said of this one.
+        WalkError: the source has changed, so that results about it would not be about this walk.
     """
     name = walker.model.configuration.protocol
     if text_of(name) != walker.model.protocol.text.digest:
@@ -22,11 +23,12 @@ def check_current(walker: Walker) -> None:
 
 
 def trace_of(place: Place) -> Trace:
-    """The trace of the way to a place, run again in the explorer's world and replayed in the simulator. It says which
-    property its last step violates, if that is the first to do so; of any other place it is a plain run.
+    """Return the trace of the way to a place, verified in the explorer and replayed in the simulator.
+
+    The trace names the property that its last step is the first to violate, if there is one; else it is a plain run.
 
     Raises:
-        WalkError: it does not replay, or the source of the protocol is another by now.
+        WalkError: the walk does not replay, or the source of the protocol has changed.
     """
     walker = place.walker
     check_current(walker)

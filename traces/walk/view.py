@@ -1,5 +1,7 @@
-"""What a page shows of a place: the steps possible there, the properties, the state, the budgets, and the way to it as
-lanes. All of it is plain JSON, so that a server and a saved page give the same."""
+"""Produce what a page shows of a place, as plain JSON: steps, properties, state, budgets, and the way as lanes.
+
+A server and a saved page use the same functions.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ CROP = HEAD - 8  # of the diagram, where the names of the lanes are: these stay 
 
 @naming_processes
 def about(walker: Walker) -> dict[str, Any]:
-    """What is so of a model at every place: its configuration, which rules it changes, its processes."""
+    """Return what holds at every place of a model: its configuration, changed rules and processes."""
     c = walker.model.configuration
     return {
         "configuration": configuration_text(c),
@@ -37,7 +39,7 @@ def about(walker: Walker) -> dict[str, Any]:
 
 @naming_processes
 def shown(place: Place) -> dict[str, Any]:
-    """A place, but for the picture of the way to it."""
+    """Return what a page shows of a place, without the picture of the way to it."""
     return {
         "depth": len(place.path),
         "came": came(place),
@@ -49,7 +51,7 @@ def shown(place: Place) -> dict[str, Any]:
 
 
 def came(place: Place) -> dict[str, Any] | None:
-    """The last step of the way; None: there is none."""
+    """Return the last step of the way, or None at the initial state."""
     if place.parent is None:
         return None
     step = place.steps[-1]
@@ -57,7 +59,7 @@ def came(place: Place) -> dict[str, Any] | None:
 
 
 def said(walker: Walker, step: Step) -> dict[str, Any]:
-    """Who takes a step, what the source calls it, and the message that it is about."""
+    """Return who takes a step, its label in the source, and its message."""
     return {
         "headline": headline(step),
         "docs": [list(pair) for pair in words_of(walker.model, step)],
@@ -66,17 +68,17 @@ def said(walker: Walker, step: Step) -> dict[str, Any]:
 
 
 def done(before: Place, step: Step) -> list[str]:
-    """What a step changes, a line each."""
+    """Return what a step changes, one line each."""
     return changes(one_step(before, step), 1)
 
 
 def one_step(before: Place, step: Step) -> Trace:
-    """A step as a trace of its own, from where it is taken."""
+    """Return a step as a trace of its own, from the state in which it is taken."""
     return replace(before.trace(), initial=before.json, steps=(step,))
 
 
 def possible(place: Place, p: Possible) -> dict[str, Any]:
-    """A step that is possible."""
+    """Return what a page shows of a possible step."""
     if p.fault:
         group = "faults"
     elif p.step.process is None:
@@ -96,7 +98,7 @@ def possible(place: Place, p: Possible) -> dict[str, Any]:
 
 
 def verdict(place: Place, v: Verdict) -> dict[str, Any]:
-    """What a property says here."""
+    """Return what a page shows of a property at a place."""
     here = len(place.path)
     events = place.events(v.property) if v.verdict == VIOLATED else ()
     return {
@@ -114,7 +116,7 @@ def verdict(place: Place, v: Verdict) -> dict[str, Any]:
 
 
 def runtime(place: Place) -> list[dict[str, Any]]:
-    """What is to be said of `no-runtime-error`: nothing where no run-time error is in sight of this place."""
+    """Return the verdict on `no-runtime-error`; empty if no run-time error is possible here."""
     failing = [(p.index + 1, p.failure) for p in place.possible if p.failure is not None]
     met = [] if place.unlisted is None else [(0, place.unlisted)]
     if not failing and not met:
@@ -138,14 +140,14 @@ def runtime(place: Place) -> list[dict[str, Any]]:
 
 
 def budgets(place: Place) -> list[dict[str, Any]]:
-    """How much is left of each budget, and of how much."""
+    """Return the remainder and the amount of each budget."""
     first = dict(place.walker.budgets(place.walker.initial))
     left = dict(place.walker.budgets(place.json))
     return [{"name": n.replace("_", " "), "left": k, "of": first[n]} for n, k in left.items() if first[n]]
 
 
 def fields(place: Place) -> list[dict[str, Any]]:
-    """Every field of the state, with what it was before the last step where that is another value."""
+    """Return every field of the state, with its previous value if the last step changed it."""
     before = place.parent or place
     trace = one_step(before, place.steps[-1]) if place.parent is not None else before.trace()
     out = []
@@ -160,11 +162,11 @@ def fields(place: Place) -> list[dict[str, Any]]:
 
 @naming_processes
 def drawn(whole: Place, at: int) -> dict[str, Any]:
-    """A way as lanes: their heads, which stay in sight, and the steps; what is beyond a step is faint.
+    """Return a way as lanes, with fixed heads; steps beyond the current one are faint.
 
     Args:
         whole: the place at the end of the way.
-        at: after how many steps one stands.
+        at: the number of steps up to the current place.
     """
     count = len(whole.path)
     beyond = Cone(at, frozenset(range(at + 1, count + 1))) if at < count else None
@@ -178,8 +180,10 @@ def drawn(whole: Place, at: int) -> dict[str, Any]:
 
 
 def lanes(picture: Picture, g: Geometry) -> dict[str, Any]:
-    """The lanes with their heads apart, and the middle of the lane of each step. What steps are called is beside their
-    dots, and in the text below: the column of it is left out."""
+    """Return the lanes, their heads separately, and the horizontal middle of each step's lane in pixels.
+
+    The column of step names is left out: the names are beside the dots and in the text below.
+    """
     heads = "".join(
         tag("text", {"class": "strong", "x": x, "y": 17, "text-anchor": "middle"}, text(name))
         for name, x in zip(picture.lanes, g.lanes, strict=True)
@@ -193,7 +197,7 @@ def lanes(picture: Picture, g: Geometry) -> dict[str, Any]:
 
 
 def svg(inside: str, width: float, top: float, height: float) -> str:
-    """A part of the picture as an element."""
+    """Return a part of the picture as an SVG element."""
     size: Attributes = {
         "width": round(width),
         "height": round(height),

@@ -1,7 +1,7 @@
-"""A place in the state space of a model, with the steps possible there, as the interpreted world gives them.
+"""Compute places in the state space of a model, with their possible steps, by interpretation.
 
-A place is the way to it: the steps from the initial state, each by its number among those possible where it is taken.
-That order is fixed: steps that are no fault first, then faults; by process, then as the world lists them.
+A place is identified by the way to it: the steps from the initial state, each by its number among those possible where
+it is taken. That order is fixed: steps that are no fault first, then faults; by process, then in the world's order.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ LONGEST = 2000  # steps of a walk
 
 
 class WalkError(Exception):
-    """There is no such place in the state space: one sentence says why."""
+    """There is no such place in the state space; the message says why in one sentence."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a property says of a place.
+    """The verdict on a property at a place.
 
     Attributes:
-        property: it.
+        property: the property.
         verdict: `holds`, `violated` or `undecided` (evaluating it meets a run-time error).
-        because: the sentence why it is violated or undecided; empty: it holds, or says none.
-        premise_at: after how many steps of the walk its premise was first met; None: not yet.
-        violated_at: after how many steps it was first violated; None: not yet.
-        error: evaluating it met a run-time error of the author's text, which `no-runtime-error` forbids.
+        because: the sentence why it is violated or undecided; empty if it holds, or gives none.
+        premise_at: after how many steps of the walk its premise was first met; None if not yet.
+        violated_at: after how many steps it was first violated; None if not yet.
+        error: whether evaluating it met a run-time error of the author's source, which `no-runtime-error` forbids.
     """
 
     property: Property
@@ -74,10 +74,10 @@ class Possible:
 
     Attributes:
         index: its number there, from 0.
-        step: it, and what it does; of one that meets a run-time error nothing is kept.
-        choices: how many alternatives it has, of which this is one.
+        step: the step and its effect; nothing is kept of one that meets a run-time error.
+        choices: the number of its alternatives, of which this is one.
         spends: the budgets that it costs.
-        failure: the run-time error that it meets: there is no state after it; None: it meets none.
+        failure: the run-time error that it meets, after which there is no state; None if it meets none.
         violates: the properties that it violates and the place does not.
     """
 
@@ -94,13 +94,13 @@ class Possible:
 
 
 def is_fault(word: StepWord) -> bool:
-    """Whether a step is a fault: a crash, a timeout, a loss."""
+    """Return whether a step is a fault: a crash, a timeout, a loss."""
     return bool(word.row.spends) or word.row.runs == "on_crash"
 
 
 @dataclass(frozen=True, repr=False)
 class WalkTrace(Trace):
-    """A trace of the model that is walked through, whatever its source says by now.
+    """A trace of the model that is walked through, even if its source has changed since.
 
     Attributes:
         walked: that model.
@@ -115,14 +115,14 @@ class WalkTrace(Trace):
 
 
 class Place:
-    """A state at the end of a way to it.
+    """A state, with the steps that lead to it.
 
     Args:
-        walker: of the model.
+        walker: the walker of the model.
         path: for each step its number among those possible where it is taken.
         steps: the steps.
-        mark: where the run stands.
-        parent: the place before the last step; None: this is the beginning.
+        mark: the point of the run.
+        parent: the place before the last step; None for the beginning.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Place:
 
     @property
     def json(self) -> JsonState:
-        """The state as a trace has it."""
+        """Return the state as a trace contains it."""
         return self.steps[-1].state if self.steps else self.walker.initial
 
     @property
@@ -149,7 +149,7 @@ class Place:
 
     @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """What each property says here, and since when its premise is met or it is violated."""
+        """Return the verdict on each property, and since when its premise is met or it is violated."""
         earlier = {v.property.name: v for v in self.parent.verdicts} if self.parent is not None else {}
         before = None if self.parent is None else StateView(self.walker.layout, self.mark.before)
         here = len(self.path)
@@ -168,12 +168,12 @@ class Place:
 
     @cached_property
     def possible(self) -> tuple[Possible, ...]:
-        """The steps possible here, in their fixed order; empty if `unlisted` says why none can be listed."""
+        """Return the possible steps in their fixed order; empty if `unlisted` says why they cannot be listed."""
         return self.walker.possible(self)
 
     @cached_property
     def unlisted(self) -> Failure | None:
-        """The run-time error that is met in listing the possible steps; None: it meets none."""
+        """Return the run-time error met in listing the possible steps, or None."""
         try:
             self.walker.words(self.mark)
         except ERRORS as error:
@@ -182,14 +182,14 @@ class Place:
 
     @property
     def violated_here(self) -> tuple[Property, ...]:
-        """The properties that the last step is the first to violate."""
+        """Return the properties that the last step is the first to violate."""
         return tuple(v.property for v in self.verdicts if v.violated_at == len(self.path) and v.verdict == VIOLATED)
 
     def trace(self, prop: Property | None = None, premise: Property | None = None) -> Trace:
-        """The walk to here as a trace.
+        """Return the walk to this place as a trace.
 
         Args:
-            prop: the property that its last step violates, and none before.
+            prop: the property that its last step is the first to violate.
             premise: the property whose premise its last step is the first to meet.
         """
         shown = prop or premise
@@ -207,20 +207,20 @@ class Place:
         )
 
     def events(self, p: Property) -> tuple[tuple[int, str], ...]:
-        """What of this walk the sentence names that says why a property is violated here, each with its step."""
+        """Return the events of this walk that the explanation of a violated property names, each with its step."""
         try:
             found = reason(self.trace(), p.name)
-        except TraceError:  # the sentence stands without them
+        except TraceError:  # the sentence is complete without them
             return ()
         return found.events if found is not None else ()
 
 
 class Walker:
-    """The interpreted world of a model, for walks through its states. Not for several threads at once.
+    """A model in the interpreted world, for walks through its states. It is not thread-safe.
 
     Args:
-        model: what is walked through.
-        judged: the properties that are judged at each place.
+        model: the model.
+        judged: the properties that are checked at each place.
 
     Raises:
         WalkError: the initial state has a run-time error.
@@ -247,10 +247,13 @@ class Walker:
     # --- places ------------------------------------------------------------------------------------
 
     def place(self, path: Sequence[int]) -> Place:
-        """The place at the end of a way.
+        """Return the place at the end of a way.
+
+        Args:
+            path: for each step its number among those possible where it is taken.
 
         Raises:
-            WalkError: a step of it is not possible where it is to be taken.
+            WalkError: a step is not possible where it is to be taken.
         """
         if len(path) > LONGEST:
             raise WalkError(f"a walk has at most {LONGEST} steps, not {len(path)}")
@@ -264,7 +267,11 @@ class Walker:
         return found
 
     def after(self, place: Place, index: int) -> Place:
-        """The place after one more step.
+        """Return the place after one more step.
+
+        Args:
+            place: the current place.
+            index: the number of the step among those possible there.
 
         Raises:
             WalkError: there is no such step.
@@ -291,10 +298,10 @@ class Walker:
         return place
 
     def along(self, words: Sequence[int]) -> Place:
-        """The place at the end of a schedule.
+        """Return the place at the end of a schedule of step words.
 
         Raises:
-            WalkError: a step of it is not possible where it is to be taken.
+            WalkError: a step is not possible where it is to be taken.
         """
         found = self.start
         for number, word in enumerate(words, 1):
@@ -307,7 +314,7 @@ class Walker:
     # --- steps -------------------------------------------------------------------------------------
 
     def words(self, mark: Mark) -> list[int]:
-        """The step words possible where a run stands, without their choices, as the world lists them.
+        """Return the step words that are possible at a mark of a run, without their choices, in the world's order.
 
         Raises:
             RangeError, ZeroDivisionError: listing them meets a run-time error.
@@ -316,7 +323,7 @@ class Walker:
         return self.runner.possible()
 
     def possible(self, place: Place) -> tuple[Possible, ...]:
-        """The steps possible at a place, in their fixed order, each with what it does."""
+        """Return the steps possible at a place, in their fixed order, each with its effects."""
         try:
             listed = self.words(place.mark)
         except ERRORS:
@@ -334,12 +341,13 @@ class Walker:
         return tuple(out)
 
     def alternatives(self, place: Place, word: int, known: Known, first: int) -> list[Possible]:
-        """The alternatives of a step that is possible at a place, each with what it does.
+        """Return the alternatives of a step that is possible at a place, each with its effects.
 
         Args:
-            word: the step, without a choice.
-            known: of the place.
-            first: the number of the first of them among all.
+            place: the place.
+            word: the step word, without a choice.
+            known: what is known of the place.
+            first: the number of the first alternative among all steps.
         """
         broken = {v.property.name for v in place.verdicts if v.verdict == VIOLATED}
         before_budgets = dict(self.budgets(place.json))
@@ -370,7 +378,7 @@ class Walker:
         return [replace(p, choices=choices) for p in out] if choices > 1 else out
 
     def choices_of(self, mark: Mark, word: int) -> int:
-        """How many alternatives a step has that meets a run-time error, as far as it came."""
+        """Return how many alternatives a step that meets a run-time error has, as far as it ran."""
         after = StateView(self.layout, mark.state[: self.layout.size])
         with suppress(*ERRORS):
             self.model.program.python["apply"](after, word)
@@ -379,11 +387,17 @@ class Walker:
     def judge(
         self, p: Property, state: StateView, before: StateView | None, premise: bool = True
     ) -> tuple[str, str, bool, bool]:
-        """What a property says of a state, or of the step to it: the verdict, the sentence why, whether its premise is
-        met there, and whether evaluating it meets a run-time error of the author.
+        """Check a property on a state, or on the step to it.
 
         Args:
-            premise: whether the premise is asked too.
+            p: the property.
+            state: the state.
+            before: the state before the step, for a property of steps.
+            premise: whether to check the premise too.
+
+        Returns:
+            The verdict, its explanation, whether the premise is met, and whether evaluating the property meets a
+            run-time error of the author.
         """
         names = self.runner.names
         try:
@@ -397,7 +411,7 @@ class Walker:
         return VIOLATED, sentence_of(result), met, False
 
     def budgets(self, state: JsonState) -> Iterator[tuple[str, int]]:
-        """How much a state has left of each budget."""
+        """Yield the remainder of each budget in a state."""
         for f in self.layout.schema.fields:
             if f.role is Role.BUDGET:
                 yield f.name.removesuffix("_left"), int(state[f.name])
@@ -406,7 +420,7 @@ class Walker:
 
     @cached_property
     def texts(self) -> Mapping[str, FunctionType]:
-        """Of every file that the model and its properties are made of, one function."""
+        """Return one function for every file that the model and its properties are made of."""
         found: dict[str, FunctionType] = {}
         for f in (*self.runner.names.values(), *(f for p in self.judged for f in (p.holds, p.witness))):
             if isinstance(f, FunctionType):

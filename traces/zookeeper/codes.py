@@ -1,5 +1,7 @@
-"""What can be found, a row a code: what it is, what it means for clients, which faults of ZooKeeper leave such a mark,
-and what an operator can do. A code stays what it is."""
+"""List what an audit can find, one row per code, with its meaning for clients, known causes, and advice.
+
+The meaning of a code never changes.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,10 @@ __all__ = ["CODES", "TABLE", "Code", "advice_held"]
 
 @dataclass(frozen=True)
 class Code:
-    """A row.
+    """A row of the table of findings.
 
     Attributes:
-        what: it in a sentence.
+        what: the finding in one sentence.
         concerns: the property of ZAB, or what else is concerned.
         clients: what it means for clients.
         bugs: known faults of ZooKeeper that leave this mark, with the releases that have them.
@@ -28,7 +30,7 @@ class Code:
     do: str = ""
 
     def advice(self, do: str = "") -> list[tuple[str, str]]:
-        """All that there is to say of it, each with its name; `do`: what to do in this case."""
+        """Return all information on a code, by name; with `do` as the advice for this case."""
         given = (
             ("concerns", self.concerns), ("clients", self.clients), ("known bugs", self.bugs), ("to do", do or self.do),
         )  # fmt: skip
@@ -530,10 +532,11 @@ TABLE = (
 
 
 def advice_held(code: str, unread: bool = False) -> str:
-    """What to do about a code where no server may be synchronized anew; empty: the code advises nothing of the kind.
+    """Return the advice on a code where no server may be resynchronized; empty if it needs no such advice.
 
     Args:
-        unread: it could be, and need not: no start reads what is missing.
+        code: the code.
+        unread: it could be resynchronized, but need not be: no start reads what is missing.
     """
     do = CODES[code].do
     return do.replace(RESYNC, LEFT if unread else HELD) if RESYNC in do else ""

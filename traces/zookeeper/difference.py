@@ -1,4 +1,4 @@
-"""The first transaction in which two servers part, both versions decoded."""
+"""Find the first transaction in which two servers differ, with both versions decoded."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ["Difference", "first_difference"]
 
 @dataclass
 class Difference:
-    """Where two servers part.
+    """The first difference between the histories of two servers.
 
     Attributes:
-        state: `same` as far as both go, `parted`, or `unread`: something could not be read.
-        versions: of each server its place and its transaction, None where it has none.
+        state: `same` as far as both go, `parted`, or `unread` if something could not be read.
+        versions: for each server its place and its transaction, None where it has none.
     """
 
     state: str
@@ -86,7 +86,7 @@ def first_difference(directories: list[Directory], show_data: bool = False) -> D
 
 
 def lacking(one: Server, two: Server, low: int, high: int) -> int:
-    """The first transaction between two that one server has and the other's live history goes on without; 0: none."""
+    """Return the first transaction in a range that one server has and the other's live history skips; 0 if none."""
     edges = [
         z
         for s, o in ((one, two), (two, one))
@@ -101,7 +101,7 @@ def lacking(one: Server, two: Server, low: int, high: int) -> int:
 
 
 def excused(one: Server, two: Server, zxid: int) -> bool:
-    """Whether the one that has not logged a transaction was given a snapshot over it, or the other has it below one."""
+    """Return whether a snapshot excuses a server for not having logged a transaction."""
     return any(
         r.link in ("bridged", "unknown", "damaged") and r.before < zxid < r.lo for s in (one, two) for r in s.runs
     ) or any(

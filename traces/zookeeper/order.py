@@ -1,4 +1,4 @@
-"""What each server's own files say: records that are damaged, gaps, order, epochs, snapshots."""
+"""Check each server's own files: damaged records, gaps, order, epochs, snapshots."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LAST_EPOCH = (1 << 31) - 1  # of a zxid, which is a long and not below zero
 
 
 def file_findings(server: Server) -> list[Finding]:
-    """Files that cannot be read, and records that are damaged."""
+    """Return findings about unreadable files and damaged records."""
     out = []
     d = server.directory
     for path, why in d.trouble:
@@ -58,7 +58,7 @@ def file_findings(server: Server) -> list[Finding]:
 
 
 def packed_logs(server: Server) -> list[Finding]:
-    """Compressed copies of logs: ZooKeeper takes each for a log by its name."""
+    """Return findings about compressed copies of logs, which ZooKeeper takes for logs by their names."""
     out = []
     plain = dict(server.directory.logs)
     needed = max((z for z in plain if z <= server.restart_from), default=0)
@@ -78,7 +78,7 @@ def packed_logs(server: Server) -> list[Finding]:
 
 
 def order_findings(server: Server) -> list[Finding]:
-    """How a server's log goes on: gaps, order, repetitions."""
+    """Return findings about a server's log: gaps, order, repetitions."""
     out: list[Finding] = []
     known = [s.zxid for s in server.snapshots]
     for n, run in enumerate(server.runs):
@@ -125,7 +125,7 @@ def order_findings(server: Server) -> list[Finding]:
 
 
 def deleted(server: Server, run: TransactionRun, what: str, lo: int, hi: int) -> Finding:
-    """Whole log files that are not there, and that no start reads."""
+    """Return findings about whole log files that are missing and that no start reads."""
     what += (
         f", and the start reads from snapshot.{server.restart_from:x} on: whoever deleted the log files, no part of "
     )
@@ -134,14 +134,14 @@ def deleted(server: Server, run: TransactionRun, what: str, lo: int, hi: int) ->
 
 
 def unread(server: Server, run: TransactionRun) -> str:
-    """That a start does not read what is missing, where that is so."""
+    """Return a phrase if a start does not read what is missing before a run, else an empty string."""
     if not server.not_read(run):
         return ""
     return f"; a start begins behind it, with snapshot.{server.restart_from:x}, {UNREAD}"
 
 
 def gap(server: Server, run: TransactionRun, known: list[int]) -> Finding:
-    """A gap, which a snapshot of its end would explain."""
+    """Return a finding about a gap, which a snapshot of its end would explain."""
     f = server.file_of(run)
     lo, hi = server.missing(run)
     first = run is server.runs[0]
@@ -165,7 +165,7 @@ def count_text(lo: int, hi: int) -> str:
 
 
 def begins_late(server: Server, run: TransactionRun, f: LogFile, known: list[int]) -> list[Finding]:
-    """A log that does not begin with the first transaction there is."""
+    """Return notes about a log that does not begin with the first transaction."""
     where = (server.name, f.name, run.place, run.lo)
     if not known:
         if run.lo & LOW == 1:
@@ -177,7 +177,7 @@ def begins_late(server: Server, run: TransactionRun, f: LogFile, known: list[int
 
 
 def bridged(server: Server, run: TransactionRun, f: LogFile) -> list[Finding]:
-    """A gap that a snapshot fills, if one that can be read does."""
+    """Return a finding about a gap, or a note if a readable snapshot fills it."""
     where = (server.name, f.name, run.place)
     usable = [s.zxid for s in server.snapshots if s.usable]
     fills = [s for s in usable if run.before < s < run.lo] if run is not server.runs[0] else usable
@@ -196,7 +196,7 @@ def bridged(server: Server, run: TransactionRun, f: LogFile) -> list[Finding]:
 
 
 def names_wrong(server: Server) -> list[Finding]:
-    """Files whose first record is not the one of their name."""
+    """Return findings about files whose first record is not the one in their name."""
     out = []
     for f in server.logs:
         if not f.first_place or f.first == f.named or any(d.place < f.first_place for d in f.damages):
@@ -219,7 +219,7 @@ def bridges(server: Server, f: LogFile) -> bool:
 
 
 def snapshot_findings(server: Server) -> list[Finding]:
-    """Snapshots that cannot be read, or say what is not so."""
+    """Return findings about snapshots that are unreadable or wrong."""
     out = []
     for s in server.snapshots:
         if s.state == "unreadable":
@@ -237,12 +237,12 @@ def snapshot_findings(server: Server) -> list[Finding]:
 
 
 def ends_well(s: Snapshot) -> bool:
-    """Whether a snapshot ends as one that was finished does; a compressed one that is cut off does not."""
+    """Return whether a snapshot ends as a finished one does; a compressed one that is cut off does not."""
     return s.ended and not (s.state == "torn" and s.name.endswith(PACKED))
 
 
 def epoch_findings(server: Server) -> list[Finding]:
-    """The epoch files, against each other and against what is logged."""
+    """Return findings about the epoch files, compared with each other and with the log."""
     out: list[Finding] = []
     values: dict[str, int] = {}
     found = server.directory.epochs
@@ -280,12 +280,12 @@ def epoch_findings(server: Server) -> list[Finding]:
 
 
 def pending_heals(found: dict[str, bytes | None], epoch: int) -> bool:
-    """Whether a server goes on by itself from what an interrupted update left."""
+    """Return whether a server recovers by itself from an interrupted update."""
     text = (found.get("currentEpoch.tmp") or b"").strip()
     return "updatingEpoch" in found or (text.isdigit() and len(text) < 20 and int(text) == epoch)
 
 
 def epoch_value(server: Server) -> int:
-    """currentEpoch; -1: it does not say."""
+    """Return currentEpoch; -1 if the file does not contain it."""
     text = (server.directory.epochs.get("currentEpoch") or b"").split(b"\n")[0].strip()
     return int(text) if text.isdigit() and len(text) < 20 else -1

@@ -1,5 +1,7 @@
-"""What a text of somebody's own may not say, found before anything is made of it: names that mean two things, and kinds
-and budgets that there cannot be. Each is refused in one sentence, with file and line where there is one.
+"""Refuse what a user protocol may not contain, before anything is made of it.
+
+This covers names that mean two things, and impossible kinds and budgets. Each is refused in one sentence, with file and
+line where there is one.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ WORLDS = (DATAGRAMS, CONNECTIONS)
 
 OURS = frozenset({"zabspec", "zabcheck", "checker", "traces", "invariants"})
 
-# What a configuration's constants are called besides its budgets: `s.NODES` and the like.
+# The names of a configuration's constants other than its budgets: `s.NODES` and the like.
 CONSTANTS = frozenset(
     {
         "nodes",
@@ -71,7 +73,7 @@ NO_ROLE = frozenset({"node", "p", "nobody"})  # names that say something of ever
 
 
 def is_ours(function: FunctionType) -> bool:
-    """Whether a function is of zabcheck, and not of somebody's text."""
+    """Return whether a function is zabcheck's, and not a user protocol's."""
     return function.__module__.partition(".")[0] in OURS
 
 
@@ -79,9 +81,10 @@ def is_ours(function: FunctionType) -> bool:
 
 
 def check_texts(name: str, tree: ast.Module) -> None:
-    """
+    """Check that no two functions of a source have one name, since only the second would exist.
+
     Raises:
-        ProtocolError: two functions of a text are called the same: only the second would be there.
+        ProtocolError: two have.
     """
     seen: dict[str, int] = {}
     for node in tree.body:
@@ -93,7 +96,7 @@ def check_texts(name: str, tree: ast.Module) -> None:
 
 
 def constants_of(module: ModuleType) -> dict[str, int | str]:
-    """What the names of a module stand for that texts read as constants."""
+    """Return the values of a module's names that protocols read as constants."""
     given = vars(module).items()
     return {
         name: value.name if isinstance(value, MessageName) else value
@@ -104,16 +107,16 @@ def constants_of(module: ModuleType) -> dict[str, int | str]:
 
 @cache
 def read_by(code: CodeType) -> set[str]:
-    """The names beside it that a function reads, also within its sentences; those of fields are none."""
+    """Return the global names that a function reads, also within its sentences, without names of fields."""
     names = {str(i.argval) for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     return names.union(*(read_by(inner) for inner in code.co_consts if isinstance(inner, CodeType)))
 
 
 def check_oracle(name: str, oracle: ModuleType, world: Iterable[ModuleType]) -> None:
-    """
+    """Check that an oracle module that overrides the world does not reuse a name of the world's.
+
     Raises:
-        ProtocolError: what stands in the world's place has a name that the world gives to something else: one of the
-            two would be in the place of the other.
+        ProtocolError: it does, so that one of the two meanings would be lost.
     """
     if oracle.__name__.partition(".")[0] in OURS:
         return
@@ -129,9 +132,10 @@ def check_oracle(name: str, oracle: ModuleType, world: Iterable[ModuleType]) -> 
 
 
 def check_kept(name: str, module: ModuleType, read: Mapping[str, int | str]) -> None:
-    """
+    """Check that the constants of a protocol have kept their values since the source was read.
+
     Raises:
-        ProtocolError: a constant is not what it was when the text was read.
+        ProtocolError: one has changed.
     """
     now = constants_of(module)
     for constant, value in read.items():
@@ -145,13 +149,15 @@ def check_kept(name: str, module: ModuleType, read: Mapping[str, int | str]) -> 
 def check_one_meaning(
     name: str, module: ModuleType, functions: Iterable[FunctionType], keys: Mapping[int, Mapping[str, str]]
 ) -> None:
-    """What a function of another module means by a name, the text means by it too: a program has one meaning for each.
+    """Check that functions of other modules mean the same by their names as the protocol does.
+
+    A program has one meaning for each name.
 
     Args:
-        keys: of functions in some other modules, the names that are kept apart.
+        keys: by the id of a module's globals, the names that are kept apart.
 
     Raises:
-        ProtocolError: it does not.
+        ProtocolError: a name has two meanings.
     """
     for function in functions:
         theirs = function.__globals__
@@ -179,7 +185,7 @@ def check_one_meaning(
 
 
 def is_alike(here: object, there: object) -> bool:
-    """Return whether two values of a name are one to a program."""
+    """Return whether two values of a name are the same to a program."""
     match here, there:
         case MessageName(), MessageName():
             return here.name == there.name
@@ -189,8 +195,9 @@ def is_alike(here: object, there: object) -> bool:
 
 
 def check_own_names(functions: Iterable[FunctionType]) -> None:
-    """Check that functions call what the language provides by its own name: by another one they would call what stands
-    in zabcheck's files for readers, and that does nothing.
+    """Check that functions call what the language provides by its own name.
+
+    By another name they would call the placeholders in zabcheck's files, which do nothing.
 
     Raises:
         ProtocolError: one does not.
@@ -208,9 +215,10 @@ def check_own_names(functions: Iterable[FunctionType]) -> None:
 
 
 def check_budgets(name: str, declared: Declaration, worlds: Iterable[str]) -> None:
-    """
+    """Check the budgets that a protocol declares.
+
     Raises:
-        ProtocolError: a budget's name, or how much there is of it, cannot be.
+        ProtocolError: a budget's name or amount is invalid.
     """
     there = set(worlds)
     for budget, amount in declared.budgets.items():
@@ -229,9 +237,10 @@ def check_budgets(name: str, declared: Declaration, worlds: Iterable[str]) -> No
 
 
 def check_of(name: str, fields: Iterable[Field], messages: Iterable[Message], roles: Collection[str]) -> None:
-    """
+    """Check the roles that fields and messages refer to.
+
     Raises:
-        ProtocolError: a field, or what it or a message holds, is of a role that there is not.
+        ProtocolError: a field, a message or what it holds is of an unknown role.
     """
     there = f"there are {', '.join(roles)}" if roles else "declare(..., roles={...}) declares them"
 
@@ -260,15 +269,16 @@ def check_of(name: str, fields: Iterable[Field], messages: Iterable[Message], ro
 
 
 def role_in(kind: Kind) -> str:
-    """The role that a kind says its processes are of; empty: none."""
+    """Return the role that a kind declares for its processes; empty for none."""
     inner = kind.element if isinstance(kind, Seq) else kind
     return inner.role if isinstance(inner, NodeId | SetOf) else ""
 
 
 def check_declared_roles(name: str, declared: Declaration, functions: Mapping[str, FunctionType]) -> None:
-    """
+    """Check the roles that a protocol declares.
+
     Raises:
-        ProtocolError: a role's name, or how many processes it has, cannot be; or the protocol cannot have roles.
+        ProtocolError: a role's name or size is invalid, or the protocol cannot have roles.
     """
     for role, count in declared.roles.items():
         at = ("role", role)
@@ -300,9 +310,10 @@ def check_declared_roles(name: str, declared: Declaration, functions: Mapping[st
 
 
 def check_world(name: str, declared: Declaration, functions: Mapping[str, FunctionType]) -> None:
-    """
+    """Check the world that a protocol declares.
+
     Raises:
-        ProtocolError: there is no such world, or the text asks of it what it has not.
+        ProtocolError: there is no such world, or it lacks what the protocol needs.
     """
     over = declared.world
     if over not in WORLDS:
@@ -331,9 +342,10 @@ def check_world(name: str, declared: Declaration, functions: Mapping[str, Functi
 
 
 def check_roles(name: str, fields: Iterable[Field], nodes: int, elects: Iterable[str]) -> None:
-    """
+    """Check the fields that a protocol over connections needs: `role` and `leader`.
+
     Raises:
-        ProtocolError: a text over connections has not the fields that these read, or they are of another kind.
+        ProtocolError: one is missing, or of another kind.
     """
     there = {f.name: f for f in fields}
     role, leader = there.get("role"), there.get("leader")
@@ -365,9 +377,10 @@ OF_A_REPLICA = (
 
 
 def check_replicas(name: str, declared: Declaration, fields: Iterable[Field]) -> None:
-    """
+    """Check the fields of a protocol that declares its processes to be replicas.
+
     Raises:
-        ProtocolError: a protocol says that its processes are replicas, and they have not what is shown of these.
+        ProtocolError: a field that replicas need is missing.
     """
     there = {f.name: f for f in fields if f.axes == (NODE,)}
     at = ("argument", "replicas")
@@ -384,13 +397,17 @@ def check_replicas(name: str, declared: Declaration, fields: Iterable[Field]) ->
 
 
 def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], messages: Iterable[Message]) -> None:
-    """
+    """Check the names and kinds of fields and messages.
+
     Args:
-        others: the fields and constants that are the world's.
+        name: the protocol.
+        fields: its fields.
+        others: the fields and constants of the world.
+        messages: its messages.
 
     Raises:
-        ProtocolError: two are called the same, one is called what a state or a message says itself, or a kind has no
-            values, or too many.
+        ProtocolError: two have one name, one has a name that a state or a message already has, or a kind has no values,
+            or too many.
     """
     taken = dict.fromkeys(SIMULATED, "the simulator has one") | dict.fromkeys(others, "the world has one")
     taken |= dict.fromkeys(own_names(StateView), "a state has one")
@@ -419,9 +436,10 @@ def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], mess
 
 
 def check_flags(name: str, fields: Iterable[Field], messages: Iterable[Message], budgets: Iterable[str]) -> None:
-    """
+    """Check that ranges name only existing options as those that widen them.
+
     Raises:
-        ProtocolError: a range is said to be widened by a flag that there is not.
+        ProtocolError: there is no such option.
     """
     known = {f"--{budget.replace('_', '-')}" for budget in (*budgets, *BUDGETS)} | OTHER_FLAGS
     declared: list[tuple[tuple[str, ...], Kind]] = [(("field", f.name), f.kind) for f in fields]
@@ -435,15 +453,22 @@ def check_flags(name: str, fields: Iterable[Field], messages: Iterable[Message],
 
 
 def own_names(view: type) -> set[str]:
-    """What the views of the CPython world have names for, which a field of that name would not be read by."""
+    """Return the attribute names of a view of the CPython world, which would hide fields of the same name."""
     return {what for what in dir(view) if not what.startswith("__")}
 
 
 def check_name(name: str, at: tuple[str, ...], what: str, given: object, taken: Mapping[str, str]) -> None:
-    """
+    """Check that a declared name is valid and not taken.
+
     Args:
+        name: the protocol.
         at: where it is declared (`misdeclared`).
-        taken: the names that are taken, each with why.
+        what: the kind of declaration, for messages.
+        given: the name.
+        taken: the names that are taken, each with the reason.
+
+    Raises:
+        ProtocolError: it is not.
     """
     if not isinstance(given, str) or not given.isidentifier() or not given.isascii():
         raise misdeclared(name, at, f"a {what} is called by a name of Python's, not {given!r}")

@@ -1,11 +1,11 @@
-"""Clocks that count down, leases, and the step in which time passes (docs/decisions/0026).
+"""Provide clocks that count down, leases, and the step in which time passes (docs/decisions/0026).
 
-A clock is a number of a process that each tick of that process's clock makes smaller, down to 0. No moment is kept
-anywhere, so time has no end and the states are finite. Clocks of processes differ by at most a declared drift; of that
-each process has how far it is ahead of the slowest. A lease is a field with a clock beside it, which ends it.
+A clock is a number of a process that each tick of that process's clock decreases, down to 0. No absolute time is kept
+anywhere, so time has no end and the states are finite. Clocks of processes differ by at most a declared drift; for
+that, each process has how far it is ahead of the slowest. A lease is a field with a clock beside it, which ends it.
 
-The step is an internal step of a process (`clock-ticks`), also of one that is down. Its functions are written here from
-the fields of a size, and stand in the world's place: they write what no handler may.
+The step is an internal step of a process (`clock-ticks`), also of one that is down. Its functions are generated here
+from the fields of a size, and override the world: they write what no handler may.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ LEFT = "_left"
 
 
 def clock_ticks(s: State, p: Node) -> None:
-    """The clock of p goes on by one tick; what it does is written for each size."""
+    """Advance the clock of p by one tick; the body is generated for each size."""
 
 
 def clock_may_tick(s: State, p: Node) -> bool:
-    """Whether it may, while no clock gets too far ahead of the slowest; written for each size."""
+    """Return whether the clock of p may advance without getting too far ahead; generated for each size."""
     return False
 
 
@@ -52,9 +52,10 @@ TICKS = Action(STEP, cast(FunctionType, clock_ticks), cast(FunctionType, clock_m
 
 
 def check_drift(name: str, declared: Declaration, actions: Iterable[Action]) -> None:
-    """
+    """Check what a protocol declares about clocks.
+
     Raises:
-        ProtocolError: what is said of clocks cannot be.
+        ProtocolError: the declaration is invalid.
     """
     drift = declared.drift
     if drift is None:
@@ -79,7 +80,7 @@ def check_drift(name: str, declared: Declaration, actions: Iterable[Action]) -> 
 
 
 def drift_of(name: str, declared: Declaration, size: Size) -> int:
-    """By how many ticks clocks may differ at a size.
+    """Return by how many ticks clocks may differ at a size.
 
     Raises:
         ProtocolError: by too many.
@@ -94,7 +95,7 @@ def drift_of(name: str, declared: Declaration, size: Size) -> int:
 
 
 def with_clocks(fields: Iterable[Field]) -> Iterator[Field]:
-    """The fields, each lease being followed by its clock."""
+    """Yield the fields, each lease followed by its clock."""
     for f in fields:
         yield f
         if f.lasts:
@@ -104,14 +105,15 @@ def with_clocks(fields: Iterable[Field]) -> Iterator[Field]:
 
 
 def ahead_field(drift: int) -> Field:
-    """The field that says by how much the clock of each process is ahead of the slowest."""
+    """Return the field with the number of ticks that each process's clock is ahead of the slowest."""
     return Field(AHEAD, Int(0, drift), Role.ENVIRONMENT, (NODE,), "by how many ticks its clock is ahead of the slowest")
 
 
 def check_clocks(name: str, declared: Declaration, fields: Iterable[Field]) -> None:
-    """
+    """Check the clocks and leases of a protocol.
+
     Raises:
-        ProtocolError: a clock or a lease cannot be so, or nothing says how clocks go.
+        ProtocolError: one is invalid, or no drift is declared.
     """
     there = [f for f in fields if f.clock or f.lasts]
     for f in there:
@@ -130,13 +132,16 @@ def check_clocks(name: str, declared: Declaration, fields: Iterable[Field]) -> N
 
 
 def refuse_unset(name: str, fields: Iterable[Field], assigned: Collection[str], asks: Place | None) -> None:
-    """
+    """Check that every clock is set somewhere, and that no function reads how far clocks are ahead.
+
     Args:
-        assigned: the fields that the functions of the text assign to.
-        asks: where one asks how far clocks are ahead; None: nowhere.
+        name: the protocol.
+        fields: its fields.
+        assigned: the fields that its functions assign to.
+        asks: where a function reads how far clocks are ahead, or None.
 
     Raises:
-        ProtocolError: a clock is never set, so that it never runs, or a function asks what no process knows.
+        ProtocolError: a clock is never set, so that it never runs, or a function reads what no process knows.
     """
     if asks is not None:
         said = f"{name}:{asks.line}: {AHEAD} is the world's: no process knows how far its clock is ahead"
@@ -153,7 +158,7 @@ def refuse_unset(name: str, fields: Iterable[Field], assigned: Collection[str], 
 
 
 def reset(f: Field) -> str | None:
-    """The statement that makes a field of process p what it begins with; None: there is none for its kind."""
+    """Return the statement that resets a field of process p, or None if its kind has none."""
     kind: Kind = f.kind
     match kind:
         case NodeId():
@@ -168,7 +173,7 @@ def reset(f: Field) -> str | None:
 
 
 def clock_text(fields: Iterable[Field]) -> list[str]:
-    """The functions of the step in which time passes, for the fields of a size."""
+    """Return the functions of the step in which time passes, for the fields of a size."""
     by_name = {f.name: f for f in fields}
     clocks = [f for f in by_name.values() if f.clock]
     drift = by_name[AHEAD].kind if AHEAD in by_name else None

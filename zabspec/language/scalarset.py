@@ -1,14 +1,13 @@
-"""Processes as a scalarset (Ip and Dill): where a text tells them apart.
+"""Check that processes are a scalarset (Ip and Dill), and find where a protocol tells them apart.
 
-Renaming processes changes nothing of what a text does if it does nothing with them but compare them
-for equality, with each other or with NOBODY, index axes of processes, pass, store and send them, and
-put them into sets of processes; and if no loop over them comes to something else in another order
-(`loops.py`). Whatever else is done to a process is an asymmetry: the text is in the language, and is
-told with file and line that it has no symmetry.
+Renaming processes changes nothing of what a protocol does if it only compares them for equality, with each other or
+with NOBODY, indexes axes of processes, passes, stores and sends them, and puts them into sets of processes; and if no
+loop over them has another result in another order (`loops.py`). Any other use is an asymmetry: the protocol is in the
+language, and is reported, with file and line, to have no symmetry.
 
-A value that is a process is known by its declaration: a parameter or result annotated `Node`, a part
-of kind `NodeId`, a member of a set of processes. What a local name holds follows from what is given
-to it and done with it. The name of a loop over all processes may be either, as it is used.
+A value that is a process is known by its declaration: a parameter or result annotated `Node`, a part of kind `NodeId`,
+a member of a set of processes. What a local name holds follows from its assignments and uses. The name of a loop over
+all processes may be either, as it is used.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Asymmetry:
     reason: str
 
     def sentence(self) -> str:
-        """What a user reads."""
+        """Return the message for a user."""
         return f"{self.reason} ({self.file}:{self.line})" if self.line else f"{self.reason} ({self.file})"
 
 
@@ -81,7 +80,7 @@ class Sorts:
         self, function: t.Function, program: t.TypedProgram, schema: Schema, refused: Callable[[str], str]
     ) -> None:
         self.function, self.program, self.refused = function, program, refused
-        # what a loop goes through that visits all processes, or all of a role: no renaming leads out of it
+        # The range of a loop that visits all processes, or all of a role: every renaming maps it to itself.
         self.ranges = {(0, schema.nodes), *((r.first, r.end) for r in schema.roles or ())}
         self.live = live_in(function)
         self.line = function.line
@@ -102,7 +101,7 @@ class Sorts:
 
     @property
     def loops_over_processes(self) -> list[t.For]:
-        """The loops of the function that go through processes."""
+        """Return the loops of the function that go through processes."""
         return [loop.statement for loop in self.loops if loop.sort.found().kind == PROCESS]
 
     def tell(self, reason: str, line: int = 0) -> None:
@@ -111,7 +110,7 @@ class Sorts:
             self.asymmetries.append(found)
 
     def conclude(self, loop: Loop) -> None:
-        """What is known of a loop when the whole function has been read."""
+        """Check a loop when the whole function has been read."""
         name, line = loop.statement.name, loop.statement.line
         left = name in self.live.after(loop.statement)
         if loop.sort.found().kind == PROCESS:
@@ -128,7 +127,7 @@ class Sorts:
     # --- values ------------------------------------------------------------------------------
 
     def want(self, value: t.Expr, kind: str, reason: str) -> None:
-        """A value stands where a process, or a number, is wanted."""
+        """Require a value to be a process, or a number; otherwise report the reason."""
         sort = self.of(value).found()
         if not sort.kind:
             sort.kind = kind
@@ -136,7 +135,7 @@ class Sorts:
             self.tell(reason)
 
     def alike(self, a: Sort, b: Sort, reason: str) -> Sort:
-        """Two values are of one sort."""
+        """Require two values to be of one sort."""
         a, b = a.found(), b.found()
         if a is not b:
             if a.kind and b.kind:
@@ -155,7 +154,7 @@ class Sorts:
         return self.names.setdefault(name, Sort())
 
     def of(self, e: t.Expr) -> Sort:
-        """The sort of a value; asks everything in it."""
+        """Return the sort of a value, checking everything in it."""
         match e:
             case t.Const():
                 return Sort() if e.value == -1 and e.type == t.INT else Sort(NUMBER)
@@ -206,7 +205,7 @@ class Sorts:
         return Sort(NUMBER)
 
     def parts(self, e: t.Expr) -> None:
-        """Expressions that make numbers of numbers."""
+        """Check expressions that make numbers of numbers."""
         match e:
             case t.Binary():
                 for side in (e.left, e.right):
@@ -280,7 +279,7 @@ class Sorts:
                 self.want(term.index, NUMBER, f"a process is an index of {place.field}, where a number is expected")
 
     def keep(self, kind: Kind, value: t.Expr, where: str) -> None:
-        """A value is kept in a place of a kind."""
+        """Check a value that is kept in a place of a kind."""
         if isinstance(kind, NodeId):
             self.want(value, PROCESS, f"a number is stored in {where}, which holds a process")
         elif value.type == t.INT:
@@ -373,7 +372,7 @@ class Sorts:
         self.inside.pop()
 
     def check_not_of_loop(self, name: str) -> None:
-        """The name of a loop over processes is given no other value inside it."""
+        """Check that the name of a loop over processes gets no other value inside it."""
         for loop in self.inside:
             if loop.statement.name == name:
                 self.alike(
@@ -382,7 +381,7 @@ class Sorts:
 
 
 def in_layout(layout: Layout, union: MessageUnion | None) -> list[Asymmetry]:
-    """Where the schema holds processes that renaming does not reach."""
+    """Return where the schema holds processes that renaming does not reach."""
     found = []
 
     def tell(where: str, reason: str) -> None:
@@ -403,7 +402,7 @@ def in_layout(layout: Layout, union: MessageUnion | None) -> list[Asymmetry]:
 
 
 def parts_of(kind: Kind) -> Collection[Kind]:
-    """A kind and those of what is in it, messages' own fields included."""
+    """Return a kind with the kinds of its parts, including messages' own fields."""
     if isinstance(kind, Seq):
         return [kind, *parts_of(kind.element)]
     if isinstance(kind, MessageUnion):

@@ -1,4 +1,4 @@
-"""Typing the sentence beside a property's False (`sentences.py`), which no world but CPython's says."""
+"""Type the sentence beside a property's False (`sentences.py`), which only CPython evaluates."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ WRITES = (t.Store, t.Copy, t.Clear, t.SetChange, t.Append, t.Remove, t.PutWord)
 
 
 def said(node: ast.expr) -> bool:
-    """Whether a value is False with its sentence."""
+    """Return whether a value is False with its sentence."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == MARK
 
 
 class Sentences(Expressions):
-    """Types sentences. Nothing that it types stays in the program."""
+    """Types sentences; nothing that it types stays in the program."""
 
     def check_sentence(self, node: ast.expr) -> None:
-        """Check what is said of a False: that every place of it has a value, and that nothing happens in it."""
+        """Check the sentence of a False: every place of it has a value, and nothing is changed by it."""
         assert isinstance(node, ast.Call)
         if self.is_handler:
             raise self.fail(node, f"{MARK}(...) is for properties, not for protocols")
@@ -45,7 +45,7 @@ class Sentences(Expressions):
         self.reads, self.needs_state, self.locals = reads, needs_state, names
 
     def check_place(self, node: ast.expr) -> None:
-        """Check what stands in one place: a text, one of two, the processes of which something is true, or a value."""
+        """Check the value of one place: a text, one of two, a set of processes given by a test, or a value."""
         match node:
             case ast.Constant(value=str()):
                 return
@@ -87,7 +87,7 @@ class Sentences(Expressions):
         self.assigned = before
 
     def writing(self, part: Any) -> str:
-        """The name of a function that writes and that a part of the tree calls, whatever calls it; empty: none does."""
+        """Return the name of a function that writes and that a part of the tree calls; empty if there is none."""
         if isinstance(part, (list, tuple)):
             return next(filter(None, map(self.writing, part)), "")
         if not isinstance(part, (t.Expr, t.Term, t.Stmt)):
@@ -100,7 +100,7 @@ class Sentences(Expressions):
         return next(filter(None, map(self.writing, vars(part).values())), "")
 
     def may_write(self, function: str) -> bool:
-        """Whether a function writes, or one that it calls; each is looked at once."""
+        """Return whether a function writes, or one that it calls; each is analysed once."""
         known = self.front.writers.get(function)
         if known is None:
             target = self.front.function(function)
@@ -110,7 +110,7 @@ class Sentences(Expressions):
 
 
 def writes(part: Any) -> bool:
-    """Whether statements write, those of functions that they call not looked at."""
+    """Return whether statements write, not counting functions that they call."""
     if isinstance(part, WRITES):
         return True
     if isinstance(part, (list, tuple)):

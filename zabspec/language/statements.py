@@ -1,4 +1,4 @@
-"""Typing a function: its statements, which names have a value where, and how far its loops go."""
+"""Type functions: their statements, which names are assigned where, and the bounds of their loops."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class FunctionTyper(Sentences):
         return out
 
     def statement(self, node: ast.stmt) -> list[t.Stmt]:
-        """A statement, and before it what its value is gathered from, or chosen by."""
+        """Return a typed statement, after the statements that gather or choose its value."""
         match node:
             case ast.Assign(targets=[ast.Name() as target], value=ast.Call() as value) if self.chooses_of_set(value):
                 first, chosen = self.one_of_set(value)
@@ -109,9 +109,10 @@ class FunctionTyper(Sentences):
         return [*before, *made]
 
     def check_repeated(self) -> None:
-        """
+        """Check that a set that is read once for each process has no effects.
+
         Raises:
-            LanguageError: a set that is read once for each process writes, or chooses, each time.
+            LanguageError: it writes, or chooses, each time.
         """
         for node, value in self.repeated:
             if culprit := self.writing(value):
@@ -181,7 +182,7 @@ class FunctionTyper(Sentences):
         raise self.fail(node, f"{type(node).__name__} is not in the language")
 
     def counted(self, node: ast.For, name: str, through: ast.Call) -> t.For:
-        """A loop through `range(...)`, or through the processes of a role."""
+        """Return a loop through `range(...)`, or through the processes of a role."""
         if ast.unparse(through.func) == "processes":
             bounds: list[t.Expr] = [*self.processes_of(through)]
         else:
@@ -198,8 +199,10 @@ class FunctionTyper(Sentences):
         return t.For(node.lineno, name, start, bounds[-1], self.loop(node.body, name))
 
     def each(self, node: ast.For, name: str) -> t.For:
-        """A loop through a sequence, in its order, or through a set, from its least member. Which members there are is
-        asked in every round, as Python does; how long a sequence is, before the first."""
+        """Return a loop through a sequence, in its order, or through a set, from its least member.
+
+        The members are tested in every iteration, as in Python; the length of a sequence is taken before the first.
+        """
         if isinstance(node.iter, ast.Call):
             called = node.iter.func
             if isinstance(called, ast.Name) and called.id == "processes" and "processes" not in self.front.namespace:
@@ -228,13 +231,16 @@ class FunctionTyper(Sentences):
         raise self.fail(node, f"a loop iterates over range(...), a sequence or a set, not a {through.type.name}")
 
     def names_process(self, annotation: ast.expr | None) -> bool:
-        """Whether an annotation says that a value is a process."""
+        """Return whether an annotation declares a process."""
         return annotation is not None and annotated(annotation) in ("Node", *self.front.roles)
 
     def loop(
         self, body: list[ast.stmt], name: str | None = None, begin: Callable[[], list[t.Stmt]] = list
     ) -> list[t.Stmt]:
-        """The body of a loop, and what each round begins with: what it assigns may be unassigned after it."""
+        """Return the body of a loop, after what each iteration begins with.
+
+        What it assigns may be unassigned after it.
+        """
         before = self.assigned
         if name is not None and before is not None:
             self.assigned = before | {name}
@@ -245,7 +251,7 @@ class FunctionTyper(Sentences):
         return inner
 
     def bound(self, e: t.Expr, node: ast.AST) -> int:
-        """The largest value of a loop's bound in a handler, which must follow from the configuration."""
+        """Return the largest value of a loop's bound in a handler, which must follow from the configuration."""
         match e:
             case t.Const():
                 return e.value
@@ -283,7 +289,7 @@ class FunctionTyper(Sentences):
             return [t.Return(line, self.coerce(t.Const(t.BOOL, 0), self.returns, node))]
         value = self.coerce(self.expr(node.value), self.returns, node)
         if self.front.has_optional:
-            self.used_as_number(value)  # whether what it gives back may be NOTHING is asked too
+            self.used_as_number(value)  # so that it is also checked whether the result may be NOTHING
         return [t.Return(line, value)]
 
     def declare(self, name: str, kind: t.AnyType, node: ast.AST) -> None:
@@ -326,7 +332,7 @@ class FunctionTyper(Sentences):
         raise self.fail(node, f"{place.field} cannot hold a {value.type.name}")
 
     def refill(self, place: t.Memory, value: t.Expr, node: ast.stmt) -> list[t.Stmt]:
-        """A sequence becomes what another of another kind holds, element by element."""
+        """Return the assignment of a sequence of another kind, element by element."""
         for side in (part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)):
             must_stay(self, node, side, (), self.front.layout.schema.constants)
         made = fill(self, place, value, node)
@@ -382,31 +388,31 @@ class FunctionTyper(Sentences):
 
 @lru_cache(1 << 12)
 def has_set(node: ast.AST) -> bool:
-    """Whether there is a set of those processes of which something is true, or a majority of a set is counted."""
+    """Return whether there is a set of processes given by a test, or a majority of a set is counted."""
     return any(isinstance(part, ast.SetComp) or counts_set(part) for part in ast.walk(node))
 
 
 def counts_set(node: ast.AST) -> bool:
-    """Whether it is a call of `is_quorum` that names what the quorum is of."""
+    """Return whether a node is a call of `is_quorum` that names what the quorum is of."""
     called = node.func if isinstance(node, ast.Call) and len(node.args) == 3 else None
     return isinstance(called, ast.Name) and called.id == "is_quorum"
 
 
 def value_of(node: ast.stmt) -> ast.AST:
-    """What a statement works out first."""
+    """Return what a statement evaluates first."""
     found = node.test if isinstance(node, ast.If) else getattr(node, "value", None)
     return found if isinstance(found, ast.AST) else ast.Pass()
 
 
 def both(a: frozenset[str] | None, b: frozenset[str] | None) -> frozenset[str] | None:
-    """The names that have a value whichever way control came."""
+    """Return the names that are assigned whichever path control took."""
     if a is None or b is None:
         return b if a is None else a
     return a & b
 
 
 def ends(body: list[t.Stmt]) -> bool:
-    """Whether control cannot fall off the end."""
+    """Return whether control cannot reach the end."""
     if not body:
         return False
     final = body[-1]

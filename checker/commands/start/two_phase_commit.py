@@ -4,10 +4,10 @@ Try it:
 
     zabcheck --protocol tpc.py                    every state there is
     zabcheck --protocol tpc.py --crashes 2        a larger budget
-    zabcheck --protocol tpc.py --variant hasty    one rule changed: what breaks, and how
+    zabcheck --protocol tpc.py --variant hasty    one rule changed: the violation, and a run to it
     zabcheck induct --protocol tpc.py             why it holds, however long it runs
 
-Then change a line. `docs/your-own-protocol.md` says what else there is.
+Then change a line. `docs/reference/protocol-language.md` lists all that a protocol may contain.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ class State(Fields):
 
 def state(size: Size) -> list[Field]:
     """The fields of each process: `stored` survives a crash, `volatile` does not; a `ghost` is what observations
-    write, and no handler may read it."""
+    write, and no handler may read it.
+    """
     return [
         stored("phase", OneOf("WORKING", "PREPARED", "COMMITTED", "ABORTED"), "where it stands"),
         volatile("coordinates", Bool(), "it waits for votes"),

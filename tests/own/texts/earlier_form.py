@@ -7,7 +7,7 @@ Try it:
     zabcheck --protocol tpc.py --variant hasty    one rule changed: what breaks, and how
     zabcheck induct --protocol tpc.py             why it holds, however long it runs
 
-Then change a line. `docs/your-own-protocol.md` says what else there is.
+Then change a line. `docs/reference/protocol-language.md` lists all that a protocol may contain.
 """
 
 from __future__ import annotations
