@@ -11,11 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from checker.errors import RequestError
 from checker.report.conformed_logs import logs_conformed_result, told
 from checker.requests.conform import ConformRequest
 from checker.requests.conform_logs import answer_logs
-from traces.conform.from_lines import EXPLAINED, NOT_EXPLAINED, UNKNOWN, FromLines, Replay, explained_by_lines, text_for
+from traces.conform.from_lines import (
+    EXPLAINED,
+    NOT_EXPLAINED,
+    UNKNOWN,
+    FromLines,
+    Replay,
+    explained_by_lines,
+    text_for,
+)
 from traces.conform.guided import Guided
 from traces.conform.server_lines import ServerLines, read_server_lines
 from traces.reenact.stores import Disk, read_disk
@@ -112,9 +119,9 @@ def test_logs_with_a_trunc_are_explained_without_a_violation(unpacked: Unpacked)
 
 
 REFUTED = {  # where the lines themselves exclude it: server, change, the server of the line at fault, its kind
-    "another kind received": (1, replaced("Getting a snapshot from leader", "Getting a diff from the leader"), 1, "got"),
+    "another kind received": (1, replaced("a snapshot from leader", "a diff from the leader"), 1, "got"),
     "another zxid received": (3, replaced("leader 0x300000000", "leader 0x300000001"), 3, "got"),
-    "DIFF where nothing lacks": (2, replaced("Sending DIFF zxid=0x100000004", "Sending DIFF zxid=0x100000003"), 2, "syncs"),
+    "DIFF where nothing lacks": (2, replaced("DIFF zxid=0x100000004", "DIFF zxid=0x100000003"), 2, "syncs"),
     "an epoch acknowledged": (1, replaced("with zxid 300000000", "with zxid 400000000"), 1, "acknowledged"),
     "an epoch that goes back": (3, replaced("current epoch to 4", "current epoch to 2"), 3, "epoch"),
     "a leader with a transaction": (2, replaced("zxid: 0x300000000", "zxid: 0x300000001"), 2, "serves"),

@@ -197,7 +197,8 @@ def wrong_syncs(lines: ServerLines, text: Text) -> Iterator[tuple[ServerLine, st
         s = text.begin()
         for z in sorted({low, high} - {0}):
             s.committed_log[0].append(own[z])
-        s.role[0], s.phase[0], s.last_processed[0], s.peer_last[0][1], s.link[1][0] = LEADING, SERVING, own[last], own[peer], OPEN
+        s.role[0], s.phase[0], s.link[1][0] = LEADING, SERVING, OPEN
+        s.last_processed[0], s.peer_last[0][1] = own[last], own[peer]
         try:
             text["sync_follower"](s, 0, 1)
         except ERRORS:
@@ -466,10 +467,10 @@ class Replay:
         """Return how the run's last state differs from the disks, or None."""
         s = self.state
         for server, disk in disks.items():
-            p = self.servers.index(server)
+            p, named = self.servers.index(server), sorted({*disk.snapshots} - {0})
             pairs = (
                 ("log", [self.real(z) for z in s.log[p]], list(disk.log)),
-                ("snapshots", sorted({self.real(z) for z in s.snapshot_names[p]} - {0}), sorted({*disk.snapshots} - {0})),
+                ("snapshots", sorted({self.real(z) for z in s.snapshot_names[p]} - {0}), named),
                 ("currentEpoch", int(s.current_epoch[p]), max(0, disk.current)),
                 ("acceptedEpoch", int(s.accepted_epoch[p]), max(0, disk.accepted)),
             )
